@@ -12,8 +12,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// The host must not go on with an empty registry: who crashes there ends the process (reliability.md 4).
-// RL-110.
+// RL-110: the host must not continue with an empty registry, so a crash of the registry ends the process
+// (reliability.md 4).
 func TestACrashOfTheRegistryEndsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed []string

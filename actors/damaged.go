@@ -17,8 +17,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// CheckStore returns the damaged records of a store: those that Start would leave out. It
-// starts no actors and writes nothing.
+// CheckStore returns the damaged records of a store, which Start would skip. It starts no actors and writes nothing.
 func CheckStore(s store.Store) ([]store.Damage, error) {
 	registry, err := fleet.New(fleet.Options{Store: s})
 	if err != nil {
@@ -46,7 +45,7 @@ func CheckStore(s store.Store) ([]store.Damage, error) {
 	return append(all, damaged...), err
 }
 
-// CheckEvent returns the fault of an event record, nil if it has none.
+// CheckEvent returns an error if an event record is damaged.
 func CheckEvent(value []byte) error {
 	var e struct{ Kind messages.EventKind }
 	if err := json.Unmarshal(value, &e); err != nil {
@@ -58,7 +57,7 @@ func CheckEvent(value []byte) error {
 	return nil
 }
 
-// damagedShown bounds how many damaged records the log names.
+// damagedShown limits the number of damaged records that are logged by name.
 const damagedShown = 100
 
 // ReportDamaged counts and logs damaged records.
@@ -74,7 +73,7 @@ func ReportDamaged(log zerolog.Logger, count *counters.Set, all []store.Damage) 
 	}
 }
 
-// Consequence describes the effect of losing a record of a kind, and the remedy.
+// Consequence describes the effect of losing a record of a kind, and what the operator can do about it.
 func Consequence(kind store.Kind) string {
 	const restore = "; or stop the host and restore a backup with troupe restore"
 	switch kind {

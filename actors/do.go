@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// Do implements messages.Doer. What a request needs before its owner gets it happens on the caller's goroutine: a new id, an
-// archive that is unpacked, names that must exist.
+// Do implements messages.Doer. Preparations that a request needs before its owner receives it run on the caller's
+// goroutine: Do assigns new ids, unpacks archives and checks that referenced names exist.
 func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
 	q, err := s.prepare(ctx, messages.WithID(q))
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
 	return stage.Await(ctx, func(reply func(any, error)) { s.Send(q, reply) })
 }
 
-// Send is Do for callers that do not wait, and for requests that need no preparation. Reply is called once, from any goroutine, and
-// must not block.
+// Send is like Do, for callers that do not wait and for requests that need no preparation. reply is called exactly
+// once, from any goroutine, and must not block.
 func (s *System) Send(q messages.Request, reply func(any, error)) {
 	switch q.(type) {
 	case messages.Drain:
@@ -42,21 +42,25 @@ func (s *System) Send(q messages.Request, reply func(any, error)) {
 			answer(a, err)
 		}
 	}
-	s.owner(q.Route()).Send(q, reply)
+	s.owner(q).Send(q, reply)
 }
 
-// owner returns the actor of a route.
-func (s *System) owner(r messages.Route) *stage.Ref {
-	switch r {
+// owner returns the actor on this host that answers a request. In a cluster, the leader's catalog makes the changes of
+// resources.
+func (s *System) owner(q messages.Request) *stage.Ref {
+	switch q.Route() {
 	case messages.RoutePlacements:
 		return s.placements
 	case messages.RouteMatchmaking:
 		return s.matchmaking
 	}
+	if s.catalog != nil && changesCatalog(q) {
+		return s.catalog
+	}
 	return s.fleet
 }
 
-// prepare returns the request as its owner gets it.
+// prepare converts a request to the form that its owner expects.
 func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Request, error) {
 	switch q := q.(type) {
 	case messages.CreateScript:
@@ -83,7 +87,8 @@ func (s *System) prepare(ctx context.Context, q messages.Request) (messages.Requ
 	return q, nil
 }
 
-// unpacksMax bounds how many archives are unpacked at a time: each may take Options.Bundle.UnpackedMax bytes.
+// unpacksMax limits the number of archives that are unpacked at the same time, because each may need
+// Options.Bundle.UnpackedMax bytes.
 const unpacksMax = 2
 
 func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error) {
@@ -100,16 +105,20 @@ func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error)
 	return b, nil
 }
 
-// checkDestinations refuses invalid destinations of a queue; nil stands for no change.
+// checkDestinations rejects invalid destinations of a queue. A nil arns means that the request does not change them.
 func (s *System) checkDestinations(ctx context.Context, arns *[]string) error {
 	if arns == nil || len(*arns) == 0 {
 		return nil
 	}
-	_, err := messages.Do(ctx, s, messages.CheckDestinations{Destinations: *arns})
+	var d messages.Doer = s
+	if s.cluster != nil {
+		d = s.cluster // the cluster waits for resources that were created a moment ago
+	}
+	_, err := messages.Do(ctx, d, messages.CheckDestinations{Destinations: *arns})
 	return err
 }
 
-// checkQueueNames refuses queues that do not exist; nil stands for no change.
+// checkQueueNames rejects names of queues that do not exist. A nil names means that the request does not change them.
 func (s *System) checkQueueNames(ctx context.Context, names *[]messages.QueueName) error {
 	if names == nil || len(*names) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// An operator sees who is there, who is away and why, and what waits for them.
+// An operator sees which players are present, which are away and why, and how many messages wait for them.
 func TestInspectShowsPlayersAndGroups(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
@@ -42,7 +42,7 @@ func TestInspectShowsPlayersAndGroups(t *testing.T) {
 	})
 }
 
-// Messages from and to a player are counted, whichever way they take, and over a lost connection.
+// Messages from and to a player are counted, no matter which channel they use, even across a lost connection.
 func TestInspectCountsMessages(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
@@ -57,11 +57,11 @@ func TestInspectCountsMessages(t *testing.T) {
 		}
 		w.WaitIdle()
 		state := assert.Value(messages.Do(w.Context(), w.System, messages.InspectGameSession{ID: id}))(w)
-		atA, atB := state.Players[0].Sent, state.Players[1].Sent // what the host has told them of each other
+		atA, atB := state.Players[0].Sent, state.Players[1].Sent // messages that the host sent when they joined
 		count(0, atA, 0, atB)
 		a.Say(1, peer, 0, "one")
 		count(1, atA, 0, atB+1)
-		a.SayFast(1, peer, 0, "two") // it has no fast channel yet
+		a.SayFast(1, peer, 0, "two") // a has no fast channel yet
 		count(2, atA, 0, atB+2)
 		b.Fast.Confirm()
 		a.SayFast(1, peer, 0, "three")
@@ -87,7 +87,7 @@ func TestInspectOfAGameSessionThatDoesNotRun(t *testing.T) {
 	})
 }
 
-// How a game session has ended can be read afterwards: its time line is kept.
+// The reason why a game session ended can be read afterwards, because its timeline is kept.
 func TestTheTimeLineStaysAfterTheEnd(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)

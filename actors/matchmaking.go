@@ -13,7 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// warnOfQueues logs configurations whose queue does not exist: the API may have deleted it, and may create it again.
+// warnOfQueues logs matchmaking configurations whose queue does not exist. This is only a warning, because the API may
+// have deleted the queue and may create it again.
 func warnOfQueues(o matchmaker.Options, all []*messages.Queue, log zerolog.Logger) {
 	for _, r := range o.Matchmakers {
 		for _, name := range r.Queues {
@@ -24,8 +25,11 @@ func warnOfQueues(o matchmaker.Options, all []*messages.Queue, log zerolog.Logge
 	}
 }
 
-// placer implements matchmaker.Placer with the placements and game sessions of this host.
-type placer struct{ placements, fleet *stage.Ref }
+// placer implements matchmaker.Placer. It uses the placements of this host and the hosts that own game sessions.
+type placer struct {
+	placements *stage.Ref
+	hosts      messages.Sender
+}
 
 // Place implements matchmaker.Placer.
 func (p placer) Place(r messages.StartPlacement, reply func(matchmaker.PlacedMatch, error)) {
@@ -34,7 +38,7 @@ func (p placer) Place(r messages.StartPlacement, reply func(matchmaker.PlacedMat
 			reply(matchmaker.PlacedMatch{Placement: *cmp.Or(placed, new(messages.Placement))}, err)
 			return
 		}
-		messages.Send(p.fleet, messages.GameSessionQuery{ID: placed.GameSessionID}, func(g *messages.GameSession, err error) {
+		messages.Send(p.hosts, messages.GameSessionQuery{ID: placed.GameSessionID}, func(g *messages.GameSession, err error) {
 			if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 				err = nil
 			}
@@ -45,10 +49,10 @@ func (p placer) Place(r messages.StartPlacement, reply func(matchmaker.PlacedMat
 
 // Seats implements matchmaker.Placer.
 func (p placer) Seats(q messages.AwaitSeats, reply func(messages.SeatsReport, error)) {
-	messages.Send(p.fleet, q, reply)
+	messages.Send(p.hosts, q, reply)
 }
 
 // Fill implements matchmaker.Placer.
 func (p placer) Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error)) {
-	messages.Send(p.fleet, q, reply)
+	messages.Send(p.hosts, q, reply)
 }

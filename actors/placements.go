@@ -15,10 +15,10 @@ import (
 	"troupe/messages"
 )
 
-// checkQueues refuses a configured queue if one of its destinations can never have existed: an
-// id that only the configuration can define, and does not. Other faults are warnings, because
-// they may have come later: the API has deleted the fleet or alias, or its record is damaged.
-// Placements skip such a destination.
+// checkQueues returns an error if a configured queue has a destination that can never have existed. Only the
+// configuration could define such an id, and it does not. Other invalid destinations are logged as warnings: they may
+// have been valid once, because the API may have deleted the fleet or alias, or its record may be damaged. Placements
+// skip such a destination.
 func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *placement.State, log zerolog.Logger) error {
 	for _, q := range state.InEffect(configured) {
 		if i := slices.Index(configured, q); i >= 0 {
@@ -36,8 +36,8 @@ func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *
 	return nil
 }
 
-// mayHaveBeen reports whether an unknown fleet or alias may have existed: the API generated
-// its id, or its record is damaged.
+// mayHaveBeen reports whether an unknown fleet or alias may have existed. This is so if the API generated its id or if
+// its record is damaged.
 func mayHaveBeen(registry *fleet.Registry, arn string) bool {
 	id := arn[strings.LastIndexByte(arn, '/')+1:]
 	kind, tail, _ := strings.Cut(id, "-")

@@ -55,8 +55,7 @@ func TestRequestsAfterTheEndAreAnswered(t *testing.T) {
 	})
 }
 
-// RL-110: a crash of one kind of actor is not felt by other game sessions.
-// RL-23.
+// RL-110, RL-23: a crash of any kind of actor does not affect other game sessions.
 func TestACrashInOneGameSessionIsNotFeltInAnother(t *testing.T) {
 	run(t, func(w *world) {
 		good, bad := w.Create(nil), w.Create(nil)

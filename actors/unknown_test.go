@@ -16,7 +16,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// A caller whose request an actor does not know is answered, not left to hang.
+// If an actor does not know a request, the caller gets an answer and does not hang.
 func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count := new(counters.Set)

@@ -1,57 +1,68 @@
-// Package bench says how the benchmark numbers are made. `troupe bench` runs the workloads of bench/suite: it compares the host with the
-// bare relay of bench/barerelay on one machine, over loopback, or measures a host that runs already. bench/loadgen plays the clients,
-// bench/server starts and measures the servers, bench/result judges, prints, plots and stores, bench/peers speaks the protocols of other
-// servers. bench/faults is `troupe faults`, which asks what is lost when networks, disks and hosts break. JOURNAL.md has what was tried
-// for speed. Only cmd/troupe uses bench.
+// Package bench documents how the benchmark numbers are measured. `troupe bench` runs the workloads of bench/suite. It
+// either compares the host with the bare relay of bench/barerelay on one machine over loopback, or measures a host that
+// is already running. bench/loadgen simulates the clients. bench/server starts and measures the servers. bench/result
+// judges, prints, plots and stores the results. bench/peers implements the protocols of other servers. bench/faults
+// implements `troupe faults`, which checks what is lost when networks, disks and hosts fail. JOURNAL.md records the
+// performance experiments. Only cmd/troupe imports these packages.
 //
 // # CPU, allocations, latency, memory
 //
-// CPU is user and system time of the server process and of those that it started (/proc/PID/stat, steps of 10 ms) over the measured part,
-// divided by the messages that the clients received in it. The server's own counters, which are expensive to read, are read outside of it.
-// The kernel charges work on loopback to the sender: the server's figure holds the delivery into the client's socket, the client's
-// figure that into the server's.
+// CPU is the user and system time of the server process and its child processes (/proc/PID/stat, in steps of 10 ms)
+// over the measured part, divided by the number of messages that the clients received in it. The server's own counters
+// are expensive to read, so they are read before and after the measured part. The kernel charges loopback work to the
+// sender: the server's CPU includes delivery into the client's socket, and the client's CPU includes delivery into the
+// server's socket.
 //
-// A ratio to bare is taken round by round; the goal is judged by the median. Every second round has the opposite order. The table warns
-// when other programs used more than 5 % of the machine. Figures prove nothing, and no goal is judged by them, if the generator was more
-// than 5 ms late (p99) and latencies are not at least four times that, or if it sent less than 99 % of what was due.
+// The ratio to the bare relay is computed for each round, and the goal is judged by the median. Every second round runs
+// the two servers in reverse order. The table warns if other programs used more than 5 % of the machine. The figures
+// are marked as invalid, and no goal is judged by them, in two cases: the generator was more than 5 ms late (p99) and
+// the latencies are not at least four times as high, or it sent less than 99 % of the messages that were due.
 //
-// Allocations are heap objects of the server process over the measured part (tiny ones included), less those of reading the counter once.
-// The host's counter is /debug/runtime: /metrics answers what it gathered within the last second, so two reads in a row say nothing.
-// The host keeps what stock players have not confirmed, which they do with every ping: its pools grow until then, so the warm-up is longer.
+// Allocations are the heap objects that the server process allocated over the measured part, including tiny ones, minus
+// the allocations of one read of the counter. The host's counter is read from /debug/runtime, because /metrics caches
+// its answer for one second and two reads in a row would return the same value. The host keeps messages that stock
+// players have not confirmed; they confirm with every ping. Its pools grow until then, so the warm-up is longer.
 //
-// Latency counts from the intended send time of a message, which it carries, to the moment a client has read it. A server that falls behind
-// does not slow the load down (see bench/loadgen). Delivered of expected counts by intended time too, after a few seconds for stragglers.
+// Latency is the time from the intended send time, which each message carries, until a client has read the message. A
+// server that falls behind does not slow the load down (see bench/loadgen). Messages are counted as delivered or
+// expected by their intended send time too. The run waits a few seconds for late messages.
 //
-// Memory is VmRSS of the server with N players logged in and idle for a while, less VmRSS before the first of them, divided by N. Nothing
-// is forced inside the server: it is what an operator would see. Socket buffers belong to the kernel and are in nobody's VmRSS.
+// Memory is the VmRSS of the server with N players logged in and idle for a while, minus its VmRSS before the first
+// login, divided by N. The measurement forces no garbage collection in the server: the figure is what an operator would
+// see. Socket buffers belong to the kernel and are not part of VmRSS.
 //
 // # Reconnection
 //
-// reconnect-single and reconnect-storm cut players of Troupe's client, by a TCP reset or without a word over KCP. The time to reconnect is
-// from the cut to the answer to the login; "all back" is from the first cut to the last answer. Lost and duplicated are by the numbers in
-// the messages, per sender and receiver, when nothing more arrives. What acknowledgements cost (acks-*) is the CPU per delivered
-// message of one build with them and with reconnect.acknowledge=false, in turns.
+// reconnect-single and reconnect-storm cut the connections of players that use Troupe's client: by a TCP reset, or
+// silently over KCP. The time to reconnect is from the cut to the answer to the login. "all back" is from the first cut
+// to the last answer. Lost and duplicated messages are counted from sequence numbers in the messages, per sender and
+// receiver, once no more messages arrive. The cost of acknowledgements (acks-*) is the difference in CPU per delivered
+// message between acknowledgements on and off (reconnect.acknowledge=false). The same build runs both settings in
+// alternation.
 //
 // # Scripts
 //
-// What a message costs more through a script is the difference of two hosts: one relays what a player sends to itself, the other returns
-// it from onMessage. The hosts are well loaded: a half idle host spends most of a message's cost on waking up. In script-hostile
-// other game sessions play while a hostile one runs, a new one whenever the host has ended it; their p99 is compared with that of a host
-// without.
+// The cost of a script per message is the difference between two hosts: one relays each player's messages back to that
+// player, the other returns them from onMessage. Both hosts are well loaded, because a half-idle host spends most of a
+// message's cost on waking up. In script-hostile, ordinary game sessions run next to a hostile one. A new hostile
+// session starts whenever the host has ended the previous one. The p99 of the ordinary sessions is compared with that
+// of a host without a hostile session.
 //
 // # Service API
 //
-// The hosts have a store on the disk of the temporary folder. Calls are AWS JSON over up to 128 connections; they begin at their times
-// whether or not others have been answered, and latency counts from when a call was due. A placement is for two players with latencies
-// and ends with its PlacementFulfilled on GET /events. A search is one call for a sorted page of 20, of a filter that one game
-// session in 500 fits. A start lasts from the start of the process to its announcement, on a store of copies of what a killed host left.
-// tickets and relay-matching begin when 20,000 tickets wait that do not fit together; the host searches them once per second.
+// The hosts have a store on disk, in the temporary folder. Calls are AWS JSON over up to 128 connections. Each call
+// starts at its scheduled time whether or not earlier calls have been answered, and its latency counts from the
+// scheduled time. A placement is for two players with latencies and ends with its PlacementFulfilled event on GET
+// /events. A search is one call for a sorted page of 20 with a filter that matches one game session in 500. A start
+// lasts from the start of the process to its announcement; it uses a copy of the store that a killed host left. tickets
+// and relay-matching start with 20,000 waiting tickets that do not match each other. The host searches them once per
+// second.
 //
 // # What is not comparable
 //
-//   - The bare relay does less: no pings, limits, queue, login check, sender stamping, no order or loss guarantees, and one stuck reader
-//     stops its room. It is a floor, not a competitor.
-//   - Numbers of different machines, kernels, Go versions or core counts; compare ratios of one run.
-//   - Rooms of other sizes or other rates: a message that reaches more players costs less per delivery.
-//   - Latency here with latency over a network; memory with other connection counts.
+//   - The bare relay does less: it has no pings, limits, queues, login check, sender stamping, or guarantees of order or
+//     delivery, and one stuck reader blocks its room. It is a lower bound, not a competitor.
+//   - Numbers from different machines, kernels, Go versions or core counts. Compare ratios of one run.
+//   - Rooms of other sizes or other rates. A message that reaches more players costs less per delivery.
+//   - Latency here with latency over a network. Memory with other connection counts.
 package bench

@@ -2,40 +2,42 @@ package messages
 
 import "strconv"
 
-// CloseReason says why the host ended a connection. The number is the WebSocket close code and never changes:
-// below 4000 as in RFC 6455 section 7.4, from there Troupe's. Retry says what the client should do next.
+// CloseReason is the reason why the host ended a connection. The number is the WebSocket close code and never changes.
+// Numbers below 4000 are defined in RFC 6455 section 7.4; higher ones are Troupe's own. Retry returns what the client
+// should do next.
 type CloseReason uint16
 
-// Close reasons. 4001 and 4008 to 4010 are fixed by reliability.md 2.4 to 2.6 and 5.1; 4012 is for cluster.md.
+// Close reasons. 4001 and 4008 to 4010 are defined in reliability.md 2.4 to 2.6 and 5.1. 4012 is reserved for
+// cluster.md.
 const (
-	CloseNormal        CloseReason = 1000 // refused login, or the player left
+	CloseNormal        CloseReason = 1000 // a refused login, or the player left
 	CloseGoingAway     CloseReason = 1001 // the host drains
-	CloseProtocolError CloseReason = 1002 // RFC 6455 broken
-	CloseUnsupported   CloseReason = 1003 // text message
-	CloseInvalidText   CloseReason = 1007 // reason of a close frame that is not UTF-8
-	CloseMessageTooBig CloseReason = 1009 // inbound message over the limit
-	CloseInternalError CloseReason = 1011 // an actor behind the connection crashed
-	CloseTakenOver     CloseReason = 4001 // the same player session logged in elsewhere
-	CloseLoginTimeout  CloseReason = 4002 // no LOGIN in time
+	CloseProtocolError CloseReason = 1002 // the peer violated RFC 6455
+	CloseUnsupported   CloseReason = 1003 // a text message
+	CloseInvalidText   CloseReason = 1007 // the reason in a close frame is not valid UTF-8
+	CloseMessageTooBig CloseReason = 1009 // an inbound message exceeds the limit
+	CloseInternalError CloseReason = 1011 // an actor of the connection crashed
+	CloseTakenOver     CloseReason = 4001 // another login took over the player session
+	CloseLoginTimeout  CloseReason = 4002 // no LOGIN arrived in time
 	CloseMalformed     CloseReason = 4003 // too many malformed packets
 	ClosePingTimeout   CloseReason = 4004 // no sign of life (realtime.md 12)
 	CloseGameEnded     CloseReason = 4005 // the game session ended
 	CloseKicked        CloseReason = 4006 // the game removed the player
 	CloseWriteTimeout  CloseReason = 4007 // a write made no progress for 10 s
-	CloseOutOfOrder    CloseReason = 4008 // an impossible relSeq or ack
-	CloseSlowConsumer  CloseReason = 4009 // outbound queue full
-	CloseTooFast       CloseReason = 4010 // inbound rate exceeded for 10 s
+	CloseOutOfOrder    CloseReason = 4008 // an invalid relSeq or ack
+	CloseSlowConsumer  CloseReason = 4009 // the outbound queue is full
+	CloseTooFast       CloseReason = 4010 // the inbound rate limit was exceeded for 10 s
 	CloseTryLater      CloseReason = 4011 // too many logins at once
-	CloseGameCrashed   CloseReason = 4013 // the game session ended because its script, or the host's part of it, failed
+	CloseGameCrashed   CloseReason = 4013 // the game session ended because its script or the host's code for it failed
 )
 
-// Retry tells the client what to do after a close.
+// Retry says what the client should do after a close.
 type Retry uint8
 
-// What to do after a close.
+// Values of Retry.
 const (
 	RetryResume Retry = iota + 1 // log in again with the same player session
-	RetryNever                   // the player session is over, or in use elsewhere
+	RetryNever                   // the player session has ended or is in use elsewhere
 	RetryLater                   // log in again, but wait first
 )
 
@@ -45,7 +47,7 @@ type closeInfo struct {
 	retry  Retry
 }
 
-// closeTable is the one table of close reasons; a test keeps it unique and complete.
+// closeTable is the only table of close reasons. A test checks that it is complete and without duplicates.
 var closeTable = []closeInfo{
 	{CloseNormal, "normal", RetryNever},
 	{CloseGoingAway, "host_draining", RetryLater},
@@ -68,7 +70,7 @@ var closeTable = []closeInfo{
 	{CloseGameCrashed, "game_session_crashed", RetryNever},
 }
 
-// CloseReasons lists every reason, in the order of the table.
+// CloseReasons returns all close reasons in the order of the table.
 func CloseReasons() []CloseReason {
 	all := make([]CloseReason, len(closeTable))
 	for i, c := range closeTable {
@@ -77,7 +79,7 @@ func CloseReasons() []CloseReason {
 	return all
 }
 
-// String returns the reason's stable name, which is also the text of the close frame.
+// String returns the reason's stable name. It is also the text in the close frame.
 func (r CloseReason) String() string {
 	for _, c := range closeTable {
 		if c.reason == r {
@@ -87,7 +89,7 @@ func (r CloseReason) String() string {
 	return "code_" + strconv.Itoa(int(r))
 }
 
-// Retry returns what the client should do next; RetryResume for an unknown number.
+// Retry returns what the client should do next. For an unknown number it returns RetryResume.
 func (r CloseReason) Retry() Retry {
 	for _, c := range closeTable {
 		if c.reason == r {

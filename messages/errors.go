@@ -2,10 +2,10 @@ package messages
 
 import "fmt"
 
-// ErrorCode classifies a refusal; the service API maps it to a declared exception (service-api.md 1.3).
+// ErrorCode classifies a refusal. The service API maps it to one of its declared exceptions (service-api.md 1.3).
 type ErrorCode uint8
 
-// Error codes, one per kind of refusal that the actors can decide on.
+// Error codes. There is one for each kind of refusal that the actors can decide on.
 const (
 	InvalidRequest ErrorCode = iota + 1
 	NotFound
@@ -19,7 +19,7 @@ const (
 	Conflict
 	TaggingFailed
 	Internal
-	Unavailable // the host drains
+	Unavailable // the host is draining
 )
 
 var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fleet status", "invalid game session status",
@@ -29,16 +29,16 @@ var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fl
 // String returns the code's name.
 func (c ErrorCode) String() string { return nameOf(errorCodeNames[:], int(c)) }
 
-// Error is a refusal with a text for the caller. A bug is none: it panics, which ends one actor only.
+// Error is a refusal with a text for the caller. It is not used for bugs: these panic, which ends only one actor.
 type Error struct {
 	Code ErrorCode
 	Text string
 }
 
-// Error returns the text, which is written for the API's caller.
+// Error returns the text, which is meant for the API's caller.
 func (e *Error) Error() string { return e.Text }
 
-// Is makes errors.Is(err, &Error{Code: c}) compare by code.
+// Is makes errors.Is(err, &Error{Code: c}) compare the codes.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code && (t.Text == "" || t.Text == e.Text)

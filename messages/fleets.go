@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// UpdateFleet changes the attributes of a fleet that are not nil.
+// UpdateFleet changes those attributes of a fleet that are not nil.
 type UpdateFleet struct {
 	ToCatalog[*Fleet]
 	FleetID           FleetID
 	Name, Description *string
-	Protection        *bool         // FullProtection, of game sessions from then on
-	CreatorLimit      *CreatorLimit // of game sessions from then on
+	Protection        *bool         // FullProtection of future game sessions
+	CreatorLimit      *CreatorLimit // limit for future game sessions
 	MetricGroups      []string
-	Cost              *string // of an ANYWHERE fleet
+	Cost              *string // only for an ANYWHERE fleet
 }
 
-// UpdateCapacity changes the process groups of a fleet in a location, the home location if empty. Nil leaves a value.
+// UpdateCapacity changes the number of a fleet's process groups in a location. An empty location means the home
+// location. A nil value stays the same.
 type UpdateCapacity struct {
 	ToCatalog[*Fleet]
 	FleetID           FleetID
@@ -24,7 +25,7 @@ type UpdateCapacity struct {
 	Desired, Min, Max *int
 }
 
-// Port is a port range in a fleet's settings, which the host only stores.
+// Port is a port range in a fleet's settings. The host only stores it.
 type Port struct {
 	From, To        int
 	Range, Protocol string
@@ -44,14 +45,15 @@ type AddFleetLocations struct {
 	Locations []string
 }
 
-// RemoveFleetLocations takes locations from a fleet, and ends its game sessions there.
+// RemoveFleetLocations removes locations from a fleet and ends the fleet's game sessions there.
 type RemoveFleetLocations struct {
 	ToCatalog[*Fleet]
 	FleetID   FleetID
 	Locations []string
 }
 
-// FleetUseQuery asks for the use of fleets in a location, their home location if empty. Without ids: all fleets.
+// FleetUseQuery requests the use of fleets in a location. An empty location means each fleet's home location. If
+// FleetIDs is nil, it selects all fleets.
 type FleetUseQuery struct {
 	ToEveryHost[[]FleetUse]
 	FleetIDs []FleetID
@@ -62,15 +64,17 @@ type FleetUseQuery struct {
 type FleetUse struct {
 	Fleet    *Fleet
 	Location string
-	// Process groups: desired, not ACTIVE yet, ACTIVE, ACTIVE without a game session, and more than desired.
+	// Numbers of process groups. Pending groups are not ACTIVE yet. Idle groups are ACTIVE without a game session.
+	// Terminating groups exceed the desired number.
 	Groups                             Groups
 	Pending, Active, Idle, Terminating int
-	Processes                          int // ready or with a game session
-	GameSessions                       int // ACTIVE
-	Players, PlayersMax                int // player sessions of those: ACTIVE, and the maximum
+	Processes                          int // ready, or with a game session
+	GameSessions                       int // number of ACTIVE game sessions
+	Players, PlayersMax                int // in these game sessions: the number of ACTIVE player sessions, and the maximum number
 }
 
-// FleetRoom is how many game sessions a fleet has in a location, and could still start. Closed: it is scaled to 0 or being deleted.
+// FleetRoom says how many game sessions a fleet has in a location and how many more it could start. Closed says that
+// the fleet has been scaled to 0 there or is being deleted.
 type FleetRoom struct {
 	FleetID            FleetID
 	Location           string
@@ -78,12 +82,13 @@ type FleetRoom struct {
 	Closed             bool
 }
 
-// FleetRoomQuery asks for all fleets' FleetRoom in all their locations, oldest fleets first, at most FleetRoomMax.
+// FleetRoomQuery requests the FleetRoom of all fleets in all their locations, oldest fleets first. The answer has at
+// most FleetRoomMax entries.
 type FleetRoomQuery struct {
 	ToThisHost[[]FleetRoom]
 }
 
-// FleetRoomMax bounds the answer to a FleetRoomQuery.
+// FleetRoomMax is the maximum number of entries in the answer to a FleetRoomQuery.
 const FleetRoomMax = 500
 
 // Instance is one process group of a fleet.
@@ -97,24 +102,24 @@ type Instance struct {
 	Created            time.Time
 }
 
-// InstanceQuery asks for a fleet's process groups in a location, its home location if empty.
+// InstanceQuery requests a fleet's process groups in a location. An empty location means the home location.
 type InstanceQuery struct {
 	ToEveryHost[[]Instance]
 	FleetID  FleetID
 	Location string
 }
 
-// CreateAlias makes an alias: FleetID for SIMPLE routing, else Message for TERMINAL.
+// CreateAlias creates an alias with either a FleetID (SIMPLE routing) or a Message (TERMINAL routing).
 type CreateAlias struct {
 	ToCatalog[*Alias]
-	ID                AliasID // a new one: see WithID
+	ID                AliasID // a new id (see WithID)
 	Name, Description string
 	FleetID           FleetID
 	Message           string
 	Tags              map[string]string
 }
 
-// UpdateAlias changes the attributes of an alias that are not nil.
+// UpdateAlias changes those attributes of an alias that are not nil.
 type UpdateAlias struct {
 	ToCatalog[*Alias]
 	ID                AliasID
@@ -128,13 +133,13 @@ type DeleteAlias struct {
 	ID AliasID
 }
 
-// AliasQuery asks for one alias, or with an empty id for all, oldest first.
+// AliasQuery requests one alias. An empty id requests all aliases, oldest first.
 type AliasQuery struct {
 	ToCatalog[[]*Alias]
 	ID AliasID
 }
 
-// FleetQuery asks for all fleets, oldest first, TERMINATED ones for a while.
+// FleetQuery requests all fleets, oldest first. It includes TERMINATED fleets that are still kept.
 type FleetQuery struct{ ToCatalog[[]*Fleet] }
 
 // DeleteFleet deletes a fleet and ends its game sessions.
@@ -143,29 +148,31 @@ type DeleteFleet struct {
 	ID FleetID
 }
 
-// FleetEventQuery asks for what happened to a fleet, oldest first.
+// FleetEventQuery requests the events of a fleet, oldest first.
 type FleetEventQuery struct {
 	ToCatalog[[]FleetEvent]
 	ID FleetID
 }
 
-// CheckDestinations asks whether ARNs of fleets and aliases may be the destinations of one queue. The error is NotFound for unknown ones,
-// and InvalidRequest for fleets that are being deleted, or if some fleets have certificates and others have not.
+// CheckDestinations checks whether ARNs of fleets and aliases are valid destinations of one queue. The error is
+// NotFound for unknown ones. It is InvalidRequest for fleets that are being deleted, and if only some of the fleets
+// have certificates.
 type CheckDestinations struct {
 	ToCatalog[None]
 	Destinations []string
 }
 
-// Routing is the target of an alias: a fleet, or no fleet and a message.
+// Routing is the target of an alias: either a fleet, or no fleet and a message.
 type Routing struct {
 	FleetID FleetID
 	Message string
 }
 
-// Resource names what can have tags: its kind as in ARNs (fleet, alias, script, location, gamesessionqueue), its id or name.
+// Resource identifies a resource that can have tags. Kind is as in ARNs (fleet, alias, script, location,
+// gamesessionqueue). ID is the resource's id or name.
 type Resource struct{ Kind, ID string }
 
-// Route returns the owner of the resources of this kind.
+// Route returns the route to the owner of resources of this kind.
 func (r Resource) Route() Route {
 	switch r.Kind {
 	case "gamesessionqueue":
@@ -176,13 +183,14 @@ func (r Resource) Route() Route {
 	return RouteCatalog
 }
 
-// TagQuery asks for the tags of a resource. A resource that is not known, or is of a kind without tags, is NotFound.
+// TagQuery requests the tags of a resource. The error is NotFound if the resource is unknown or its kind has no tags.
 type TagQuery struct {
 	answeredWith[map[string]string]
 	Resource
 }
 
-// UpdateTags sets and removes tags, and is answered with all tags of the resource. Removing an unknown key is no error.
+// UpdateTags sets and removes tags. The answer contains all tags of the resource. Removing an unknown key is not an
+// error.
 type UpdateTags struct {
 	answeredWith[map[string]string]
 	Resource Resource
@@ -193,10 +201,10 @@ type UpdateTags struct {
 // Route implements Request.
 func (u UpdateTags) Route() Route { return u.Resource.Route() }
 
-// TagsMax bounds the tags of one resource (service-api.md 2.11).
+// TagsMax is the maximum number of tags of one resource (service-api.md 2.11).
 const TagsMax = 50
 
-// ChangeTags returns the changed tags and leaves had alone; TaggingFailed if there are more than TagsMax.
+// ChangeTags returns a changed copy of had. The error is TaggingFailed if there would be more than TagsMax tags.
 func ChangeTags(had map[string]string, by UpdateTags) (map[string]string, error) {
 	now := make(map[string]string, len(had)+len(by.Set))
 	maps.Copy(now, had)

@@ -6,33 +6,35 @@ import (
 	"github.com/google/uuid"
 )
 
-// PeerID names one connected player of a game session: from 1 in order of acceptance, never reused there (realtime.md 4.2).
+// PeerID identifies one connected player of a game session. Peer ids are assigned from 1 in the order of acceptance and
+// are never reused in that game session (realtime.md 4.2).
 type PeerID int32
 
 const (
-	// NoPeer is the absent target or sender.
+	// NoPeer means that there is no target or sender.
 	NoPeer PeerID = 0
-	// ServerPeer is the server itself.
+	// ServerPeer identifies the server itself.
 	ServerPeer PeerID = -1
 )
 
-// GroupID names a group of players of one game session. Developer groups are positive.
+// GroupID identifies a group of players in one game session. Groups created by the game have positive ids.
 type GroupID int32
 
 const (
-	// NoGroup is the absent target.
+	// NoGroup means that there is no target group.
 	NoGroup GroupID = 0
-	// AllPlayers is every accepted player's group, not to be joined or left.
+	// AllPlayers is the group of all accepted players. Players cannot join or leave it explicitly.
 	AllPlayers GroupID = -1
 )
 
 // GameSessionID is the ARN of a game session (service-api.md 2.2).
 type GameSessionID string
 
-// PlayerSessionID is the secret `psess-<uuid>` of a player's login. Log it only through Short.
+// PlayerSessionID is the secret psess-<uuid> with which a player logs in. Log only its Short form.
 type PlayerSessionID string
 
-// Short returns eight characters: enough to find a player session in a log, too few to log in with (reliability.md 6).
+// Short returns eight characters of the id. They are enough to find the player session in a log, but too few to log in
+// with (reliability.md 6).
 func (id PlayerSessionID) Short() string {
 	s := string(id)
 	if rest, ok := strings.CutPrefix(s, "psess-"); ok && rest != "" {
@@ -41,7 +43,7 @@ func (id PlayerSessionID) Short() string {
 	return s[:min(len(s), 8)]
 }
 
-// PlayerID is the game's name for a player, which several player sessions may have.
+// PlayerID is the game's name for a player. Several player sessions may have the same PlayerID.
 type PlayerID string
 
 // FleetID is `fleet-<name or uuid>`.
@@ -50,10 +52,12 @@ type FleetID string
 // AliasID is `alias-<name or uuid>`.
 type AliasID string
 
-// Epoch numbers a player session's connections, one more at every attach. Older epochs' events are ignored. 0: never attached.
+// Epoch numbers the connections of a player session; each attach increments it. Events of older epochs are ignored. 0
+// means that no connection has been attached yet.
 type Epoch uint64
 
-// WithID returns the request with a new id, if it makes something and has none. Who takes it in calls it: a repetition on the way has the same id.
+// WithID returns the request with a new id if it creates something and has no id. The first receiver of the request
+// calls it, so that a repetition further along the way has the same id.
 func WithID(q Request) Request {
 	switch q := q.(type) {
 	case CreateFleet:

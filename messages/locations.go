@@ -5,22 +5,24 @@ import (
 	"time"
 )
 
-// Location is where fleets run: from the configuration, which this host serves, or custom. Immutable.
+// Location is a place where fleets run. It is either configured, in which case this host serves it, or custom. It is
+// immutable.
 type Location struct {
 	Name            string
-	GameSessionsMax int     // at a time, of all fleets together; 0: no bound
-	Cost            float64 // per hour, of fleets without a cost of their own
+	GameSessionsMax int     // maximum number of concurrent game sessions of all fleets together; 0 means no limit
+	Cost            float64 // cost per hour of fleets without their own cost
 	Created         time.Time
 	Tags            map[string]string
 }
 
-// CustomLocation reports whether a location was created through the API.
+// CustomLocation reports whether a location with this name was created through the API.
 func CustomLocation(name string) bool { return strings.HasPrefix(name, "custom-") }
 
-// Groups counts a fleet's process groups in a location, the API's instances: each runs the whole runtime configuration.
+// Groups holds the numbers of a fleet's process groups in a location. Process groups correspond to the API's instances.
+// Each group runs the whole runtime configuration.
 type Groups struct{ Desired, Min, Max int }
 
-// GroupsIn returns the process groups of a fleet in a location; one group by default.
+// GroupsIn returns the numbers of a fleet's process groups in a location. The default is one group.
 func (f *Fleet) GroupsIn(location string) Groups {
 	if g, ok := f.Groups[location]; ok {
 		return g
@@ -28,17 +30,17 @@ func (f *Fleet) GroupsIn(location string) Groups {
 	return Groups{Desired: 1, Min: 0, Max: 1}
 }
 
-// CreateLocation makes a custom location. A name that is taken is Conflict.
+// CreateLocation creates a custom location. The error is Conflict if the name is taken.
 type CreateLocation struct {
 	ToCatalog[Location]
 	Location Location
 }
 
-// DeleteLocation deletes a custom location. One that a fleet uses is InvalidRequest.
+// DeleteLocation deletes a custom location. The error is InvalidRequest if a fleet uses the location.
 type DeleteLocation struct {
 	ToCatalog[None]
 	Name string
 }
 
-// LocationQuery asks for all locations, by name.
+// LocationQuery requests all locations, sorted by name.
 type LocationQuery struct{ ToCatalog[[]Location] }

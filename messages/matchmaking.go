@@ -4,51 +4,51 @@ import (
 	"time"
 )
 
-// TicketID names a matchmaking ticket; the caller chooses it, or it is a UUID.
+// TicketID identifies a matchmaking ticket. The caller may choose it; otherwise it is a UUID.
 type TicketID string
 
-// MatchID names a match; it is also the id of its placement (flexmatch.md 15).
+// MatchID identifies a match. It is also the id of the match's placement (flexmatch.md 15).
 type MatchID string
 
-// RuleSetName names a matchmaking rule set; the caller chooses it.
+// RuleSetName identifies a matchmaking rule set. The caller chooses it.
 type RuleSetName string
 
-// MatchmakerName names a matchmaking configuration; the caller chooses it.
+// MatchmakerName identifies a matchmaking configuration. The caller chooses it.
 type MatchmakerName string
 
-// RuleSet is a matchmaking rule set. Immutable.
+// RuleSet is a matchmaking rule set. It is immutable.
 type RuleSet struct {
 	Name    RuleSetName
 	ARN     string
-	Body    string // valid JSON of the rule set language; at most 65,535 characters
+	Body    string // valid JSON in the rule set language; at most 65,535 characters
 	Created time.Time
 	Tags    map[string]string
 }
 
-// Matchmaker is a matchmaking configuration. Immutable once shared.
+// Matchmaker is a matchmaking configuration. It is immutable once shared.
 type Matchmaker struct {
 	Name               MatchmakerName
 	ARN                string
 	Description        string
 	RuleSet            RuleSetName
 	RuleSetARN         string
-	Standalone         bool        // FlexMatchMode STANDALONE; false: WITH_QUEUE
-	Queues             []QueueName // the first one places all matches; empty with Standalone
-	QueueARNs          []string    // as the caller gave them
+	Standalone         bool        // FlexMatchMode is STANDALONE; otherwise it is WITH_QUEUE
+	Queues             []QueueName // the first queue places all matches; empty with Standalone
+	QueueARNs          []string    // ARNs of Queues as the caller gave them
 	RequestTimeout     time.Duration
 	AcceptanceRequired bool
-	AcceptanceTimeout  time.Duration // 0: not set
-	AdditionalPlayers  int           // seats that matches leave free
-	AutoBackfill       bool          // BackfillMode AUTOMATIC; false: MANUAL
-	Properties         []Property    // of the game sessions
-	Data               string        // of the game sessions
+	AcceptanceTimeout  time.Duration // 0 means not set
+	AdditionalPlayers  int           // number of places that matches leave free
+	AutoBackfill       bool          // BackfillMode is AUTOMATIC; otherwise it is MANUAL
+	Properties         []Property    // game properties of the game sessions
+	Data               string        // game session data of the game sessions
 	CustomEventData    string
 	Notify             string // NotificationTarget
 	Created            time.Time
 	Tags               map[string]string
 }
 
-// AcceptWithin is the time that players have to accept a match.
+// AcceptWithin returns the time limit for players to accept a match.
 func (m *Matchmaker) AcceptWithin() time.Duration {
 	const unset = 60 * time.Second // flexmatch.md 14
 	if m.AcceptanceTimeout > 0 {
@@ -57,7 +57,8 @@ func (m *Matchmaker) AcceptWithin() time.Duration {
 	return unset
 }
 
-// UpdateMatchmaker changes a matchmaking configuration. Nil leaves a value; an empty list or text removes it.
+// UpdateMatchmaker changes a matchmaking configuration. A nil value stays the same. An empty list or text removes the
+// value.
 type UpdateMatchmaker struct {
 	ToMatchmaking[*Matchmaker]
 	Name               MatchmakerName
@@ -65,7 +66,7 @@ type UpdateMatchmaker struct {
 	RuleSet            *RuleSetName
 	Standalone         *bool
 	Queues             *[]QueueName
-	QueueARNs          []string // of Queues
+	QueueARNs          []string // ARNs of Queues
 	RequestTimeout     *time.Duration
 	AcceptanceRequired *bool
 	AcceptanceTimeout  *time.Duration
@@ -77,7 +78,7 @@ type UpdateMatchmaker struct {
 	Notify             *string
 }
 
-// Apply returns a copy of m with the changes of u.
+// Apply returns a copy of m with the changes in u.
 func (u *UpdateMatchmaker) Apply(m *Matchmaker) *Matchmaker {
 	next := *m
 	Replace(&next.Description, u.Description)
@@ -101,7 +102,7 @@ func (u *UpdateMatchmaker) Apply(m *Matchmaker) *Matchmaker {
 // TicketStatus is the state of a matchmaking ticket (flexmatch.md 13.1).
 type TicketStatus uint8
 
-// Ticket statuses; the last four are final.
+// Values of TicketStatus. The last four are final.
 const (
 	TicketQueued TicketStatus = iota + 1
 	TicketSearching
@@ -115,16 +116,16 @@ const (
 
 var ticketStatusNames = [...]string{"", "QUEUED", "SEARCHING", "REQUIRES_ACCEPTANCE", "PLACING", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"}
 
-// String returns the API's name.
+// String returns the status name used by the API.
 func (s TicketStatus) String() string { return nameOf(ticketStatusNames[:], int(s)) }
 
-// Final reports whether the status never changes again.
+// Final reports whether the status is final, so that it never changes again.
 func (s TicketStatus) Final() bool { return s >= TicketCompleted }
 
-// AttributeKind is the member of an AttributeValue that has the value.
+// AttributeKind is the name of the field of an API AttributeValue that holds the value.
 type AttributeKind string
 
-// The kinds.
+// Values of AttributeKind.
 const (
 	AttributeText   AttributeKind = "S"
 	AttributeNumber AttributeKind = "N"
@@ -141,23 +142,23 @@ type Attribute struct {
 	SDM  map[string]float64 `json:",omitempty"`
 }
 
-// TicketPlayer is a player of a matchmaking ticket.
+// TicketPlayer is a player in a matchmaking ticket.
 type TicketPlayer struct {
 	ID         PlayerID
 	Attributes map[string]Attribute `json:",omitempty"`
-	Latencies  map[string]int       `json:",omitempty"` // ms by location
-	Team       string               `json:",omitempty"` // once matched
+	Latencies  map[string]int       `json:",omitempty"` // latency in ms, by location
+	Team       string               `json:",omitempty"` // set once the player is matched
 }
 
-// StartMatchmaking asks for a match for some players.
+// StartMatchmaking requests a match for some players.
 type StartMatchmaking struct {
 	ToMatchmaking[*Ticket]
 	TicketID   TicketID
 	Matchmaker MatchmakerName
-	Players    []TicketPlayer // 1 to 10, each once
+	Players    []TicketPlayer // 1 to 10 players, each once
 }
 
-// AcceptMatch accepts or rejects a match for some players of a ticket.
+// AcceptMatch accepts or rejects a match on behalf of some players of a ticket.
 type AcceptMatch struct {
 	ToMatchmaking[None]
 	TicketID TicketID
@@ -165,25 +166,27 @@ type AcceptMatch struct {
 	Accept   bool
 }
 
-// Ticket is a matchmaking ticket at one moment. Immutable once shared.
+// Ticket is the state of a matchmaking ticket at one moment. It is immutable once shared.
 type Ticket struct {
 	ID         TicketID
 	Matchmaker MatchmakerName
-	ARN        string // of the matchmaking configuration
+	ARN        string // ARN of the matchmaking configuration
 	Status     TicketStatus
 	Reason     string `json:",omitempty"` // StatusReason
 	Text       string `json:",omitempty"` // StatusMessage
 	Started    time.Time
 	Ended      time.Time // zero until Status is final
 	Players    []TicketPlayer
-	Match      MatchID         `json:",omitempty"` // the match it is in, or was in when it ended
-	Game       *MatchedSession `json:",omitempty"` // once COMPLETED, except without a queue; of a backfill ticket the id from the start
-	Backfill   *Backfill       `json:",omitempty"` // nil: players who look for a game session
-	// EstimatedWait is how long it will wait in addition, by recent matches; 0: unknown. It is not stored.
+	Match      MatchID `json:",omitempty"` // the ticket's current match, or the match it was in when it ended
+	// Game is set once COMPLETED, unless there is no queue. For a backfill ticket its ID is set from the start.
+	Game     *MatchedSession `json:",omitempty"`
+	Backfill *Backfill       `json:",omitempty"` // nil for players that look for a game session
+	// EstimatedWait is the estimated further waiting time, based on recent matches. It is 0 if unknown. It is not
+	// stored.
 	EstimatedWait time.Duration `json:"-"`
 }
 
-// MatchedSession is the game session of a match, with the player sessions of one ticket.
+// MatchedSession is the game session of a match together with the player sessions of one ticket.
 type MatchedSession struct {
 	ID        GameSessionID
 	IPAddress string
@@ -192,7 +195,8 @@ type MatchedSession struct {
 	Placed    []PlacedPlayer
 }
 
-// Match is a match with open tickets: players are to accept it, or a placement looks for a game session. Immutable once shared.
+// Match is a match with open tickets. Either its players must still accept it, or a placement is looking for a game
+// session. It is immutable once shared.
 type Match struct {
 	ID         MatchID
 	Matchmaker MatchmakerName
@@ -201,64 +205,68 @@ type Match struct {
 	MaxPlayers int // MaximumPlayerSessionCount of its game session
 	Tickets    []TicketID
 	Teams      []MatchTeam
-	Answers    map[PlayerID]bool `json:",omitempty"` // accepted or rejected; absent: no answer
-	NextTicket TicketID          `json:",omitempty"` // of the automatic backfill that follows; empty: none does
+	Answers    map[PlayerID]bool `json:",omitempty"` // true if accepted, false if rejected; absent if not answered
+	NextTicket TicketID          `json:",omitempty"` // id of the automatic backfill ticket that will follow; empty if none will
 }
 
-// MatchTeam is one team of a match; it may be empty.
+// MatchTeam is one team of a match. It may be empty.
 type MatchTeam struct {
 	Name    string
 	Players []PlayerID
 }
 
-// CheckRuleSet refuses the body of a rule set that is not valid: InvalidRequest, with the place in the body.
+// CheckRuleSet checks the body of a rule set. If the body is invalid, the error is InvalidRequest and contains the
+// position in the body.
 type CheckRuleSet struct {
 	ToThisHost[None]
 	Body string
 }
 
-// CreateRuleSet makes a rule set. A body that is not valid and a name that is taken are InvalidRequest.
+// CreateRuleSet creates a rule set. The error is InvalidRequest if the body is invalid or the name is taken.
 type CreateRuleSet struct {
 	ToMatchmaking[*RuleSet]
 	RuleSet RuleSet
 }
 
-// DeleteRuleSet deletes a rule set. One that a configuration uses is InvalidRequest.
+// DeleteRuleSet deletes a rule set. The error is InvalidRequest if a matchmaking configuration uses it.
 type DeleteRuleSet struct {
 	ToMatchmaking[None]
 	Name RuleSetName
 }
 
-// RuleSetQuery asks for all rule sets, oldest first.
+// RuleSetQuery requests all rule sets, oldest first.
 type RuleSetQuery struct{ ToMatchmaking[[]*RuleSet] }
 
-// CreateMatchmaker makes a matchmaking configuration. NotFound: its rule set or queue; InvalidRequest: contradictions, or a taken name.
+// CreateMatchmaker creates a matchmaking configuration. The error is NotFound if its rule set or queue does not exist.
+// It is InvalidRequest if settings contradict each other or the name is taken.
 type CreateMatchmaker struct {
 	ToMatchmaking[*Matchmaker]
 	Matchmaker Matchmaker
 }
 
-// DeleteMatchmaker deletes a matchmaking configuration. One with tickets that have not ended is InvalidRequest.
+// DeleteMatchmaker deletes a matchmaking configuration. The error is InvalidRequest if it has tickets that have not
+// ended.
 type DeleteMatchmaker struct {
 	ToMatchmaking[None]
 	Name MatchmakerName
 }
 
-// MatchmakerQuery asks for all matchmaking configurations, oldest first.
+// MatchmakerQuery requests all matchmaking configurations, oldest first.
 type MatchmakerQuery struct{ ToMatchmaking[[]*Matchmaker] }
 
-// MatchmakerStateQuery asks for what goes on in all matchmaking configurations, oldest first.
+// MatchmakerStateQuery requests the states of all matchmaking configurations, oldest first.
 type MatchmakerStateQuery struct {
 	ToMatchmaking[[]MatchmakerState]
 }
 
-// TicketQuery asks for tickets, in the order of their ids here. Unknown ones are left out.
+// TicketQuery requests the tickets with the given ids, in the order of IDs. Unknown tickets are omitted from the
+// answer.
 type TicketQuery struct {
 	ToMatchmaking[[]*Ticket]
 	IDs []TicketID
 }
 
-// StopMatchmaking cancels a ticket. One that is PLACING or has ended is InvalidRequest.
+// StopMatchmaking cancels a ticket. The error is InvalidRequest if the ticket is PLACING or has ended.
 type StopMatchmaking struct {
 	ToMatchmaking[None]
 	ID TicketID

@@ -2,57 +2,65 @@ package messages
 
 import "time"
 
-// MatchmakerState is a matchmaking configuration for operators. Ended tickets count from the host's start of matchmaking.
+// MatchmakerState is the state of a matchmaking configuration, for operators. Ended tickets are counted since the host
+// started matchmaking.
 type MatchmakerState struct {
-	*Matchmaker
-	Waiting, Accepting, Placing            int // tickets that have not ended: in no match, in a match to be accepted, in a match that looks for its game session
+	*Matchmaker `json:"Matchmaker"` // one JSON member, so that nil stays nil
+
+	// Numbers of tickets that have not ended: without a match, in a match that waits for acceptance, and in a match
+	// that is being placed.
+	Waiting, Accepting, Placing            int
 	Completed, TimedOut, Cancelled, Failed int64
-	Longest                                TicketID      // the ticket that has waited for a match for the longest time; empty: none waits
-	LongestWait                            time.Duration // of that ticket
-	LastPass                               time.Duration // how long the last search for matches has computed; 0: there was none
+	// Longest is the ticket that has been without a match for the longest time. It is empty if there is none.
+	Longest     TicketID
+	LongestWait time.Duration // waiting time of that ticket
+	LastPass    time.Duration // duration of the last search for matches; 0 if there was none
 }
 
-// TicketList asks for the tickets that have not ended, for operators.
+// TicketList requests the tickets that have not ended, for operators.
 type TicketList struct {
 	ToMatchmaking[ListedTickets]
-	Matchmaker MatchmakerName // empty: of all configurations
+	Matchmaker MatchmakerName // empty means all configurations
 	Limit      int
 }
 
-// ListedTickets are those that have waited longest, oldest first, and how many there are.
+// ListedTickets contains the tickets that have waited longest, oldest first, and the total number of matching tickets.
 type ListedTickets struct {
 	Tickets []*Ticket
 	Matched int
 }
 
-// WhyTicket asks why a matchmaking ticket waits; NotFound if it is not known. It takes some milliseconds beside the search for matches.
+// WhyTicket asks why a matchmaking ticket is waiting. The error is NotFound if the ticket is unknown. The answer is
+// computed concurrently with the search for matches and takes some milliseconds.
 type WhyTicket struct {
 	ToMatchmaking[*TicketWait]
 	ID TicketID
 }
 
-// TicketWait says why a matchmaking ticket waits, for operators (docs/matchmaking.md).
+// TicketWait describes why a matchmaking ticket is waiting, for operators (docs/matchmaking.md).
 type TicketWait struct {
-	*Ticket
-	Says     string        // in a sentence
-	TimesOut time.Time     // zero unless it waits for a match
-	Searched bool          // the ticket is in the search for matches: the values below are known
-	Others   int           // other tickets there
-	Sampled  int           // of them, those that were looked at; the numbers below are of these
-	Fitting  int           // those that no rule keeps apart from this one, as a pair
-	Players  int           // players of this ticket and of the fitting ones
-	Needed   int           // the fewest players of a match
-	Blocked  []TicketBlock // most tickets first
-	Next     []RuleChange  // what the next step of expansions changes for this ticket
-	NextIn   time.Duration // until then; 0: there is none
+	*Ticket `json:"Ticket"` // one JSON member, because both structs have Players
+
+	Says     string        // the description, as a sentence
+	TimesOut time.Time     // zero unless the ticket waits for a match
+	Searched bool          // the ticket takes part in the search for matches; only then are the following values set
+	Others   int           // number of other tickets in the search
+	Sampled  int           // number of these tickets that were examined; the following numbers refer to them
+	Fitting  int           // number of examined tickets that could be paired with this ticket under all rules
+	Players  int           // number of players in this ticket and in the fitting ones
+	Needed   int           // minimum number of players in a match
+	Blocked  []TicketBlock // sorted by number of tickets, highest first
+	Next     []RuleChange  // what the next step of the expansions changes for this ticket
+	NextIn   time.Duration // time until that step; 0 if there is none
 }
 
-// TicketBlock says how many other tickets a rule keeps from a ticket. The names of the reasons that are no rules are in parentheses.
+// TicketBlock says how many other tickets a rule excludes from a match with a ticket. A reason that is not a rule has a
+// name in parentheses.
 type TicketBlock struct {
 	Rule    string
 	Tickets int
-	Example TicketID // one of them
+	Example TicketID // one of the excluded tickets
 }
 
-// RuleChange is what a step of an expansion changes; values are JSON.
+// RuleChange is a change made by one step of an expansion. The values are JSON.
 type RuleChange struct{ Target, From, To string }

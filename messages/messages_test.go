@@ -46,7 +46,7 @@ func TestStatusesAreWrittenAndReadBack(t *testing.T) {
 	}
 }
 
-// A short id is enough to find a player session in a log, and not enough to log in with it.
+// A short id is enough to find a player session in a log, but not enough to log in.
 func TestShortHidesTheSecret(t *testing.T) {
 	for in, want := range map[PlayerSessionID]string{
 		"psess-0123456789abcdef": "01234567", "psess-ab": "ab", "": "", "else-where-long": "else-whe",

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Ban keeps a player out of all game sessions for a time. It is stored as JSON.
+// Ban excludes a player from all game sessions for some time. It is stored as JSON.
 type Ban struct {
 	Player PlayerID
 	Until  time.Time
 	Reason string
-	By     string // who has banned the player, shortened
+	By     string // the operator who banned the player, shortened
 }
 
-// Cause says that a player is kept out or removed because of this ban, for logs.
+// Cause returns a text for logs. It says that a player was refused or removed because of this ban.
 func (b Ban) Cause() string { return "banned " + ByOperator(b.By, b.Reason) }
 
-// NoReason is the reason of an operator who gives none.
+// NoReason is used as the reason if an operator gives none.
 const NoReason = "removed by an operator"
 
-// ByOperator says which operator has done something to a player, and why.
+// ByOperator returns a text that says which operator did something to a player, and why.
 func ByOperator(who, reason string) string {
 	text := "by an operator (" + who + ")"
 	if reason == "" || reason == NoReason {
@@ -28,16 +28,16 @@ func ByOperator(who, reason string) string {
 	return text + ": " + reason
 }
 
-// ClosedConnection is a connection that has ended, for operators.
+// ClosedConnection describes a connection that has ended, for operators.
 type ClosedConnection struct {
 	At            time.Time
 	Lasted        time.Duration
 	Transport     string
 	Address       netip.AddrPort
-	PlayerID      PlayerID        // empty: nobody has logged in on it
-	PlayerSession PlayerSessionID // likewise
-	Peer          PeerID          // likewise
-	Reason        string          // as games are told
+	PlayerID      PlayerID        // empty if nobody logged in on the connection
+	PlayerSession PlayerSessionID // empty if nobody logged in
+	Peer          PeerID          // 0 if nobody logged in
+	Reason        string          // the reason as passed to games
 	By            string          // host, client or network
-	Detail        string          // the network's error, or why the game or an operator has removed the player; empty: there is none
+	Detail        string          // the network error, or the reason why the game or an operator removed the player; may be empty
 }

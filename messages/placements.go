@@ -4,16 +4,16 @@ import (
 	"time"
 )
 
-// PlacementID names a placement; the caller chooses it.
+// PlacementID identifies a placement. The caller chooses it.
 type PlacementID string
 
-// QueueName names a queue; the caller chooses it.
+// QueueName identifies a queue. The caller chooses it.
 type QueueName string
 
-// Priority is a criterion by which a queue sorts candidates (service-api.md 3.3).
+// Priority is a criterion by which a queue orders candidates (service-api.md 3.3).
 type Priority string
 
-// Priorities.
+// Values of Priority.
 const (
 	PriorityLatency     Priority = "LATENCY"
 	PriorityCost        Priority = "COST"
@@ -21,23 +21,24 @@ const (
 	PriorityLocation    Priority = "LOCATION"
 )
 
-// LatencyPolicy bounds, for a time, each player's reported latency to a location (service-api.md 3.2).
+// LatencyPolicy limits, for some time, the latency to a location that each player may have reported (service-api.md
+// 3.2).
 type LatencyPolicy struct {
-	Max      int           // ms
-	Duration time.Duration // 0: until the queue's timeout
+	Max      int           // in ms
+	Duration time.Duration // 0 means until the queue's timeout
 }
 
-// Queue is a game session queue. Immutable once shared.
+// Queue is a game session queue. It is immutable once shared.
 type Queue struct {
 	Name             QueueName
 	ARN              string
 	Timeout          time.Duration
 	Destinations     []string // ARNs of fleets and aliases, in order
 	Policies         []LatencyPolicy
-	AllowedLocations []string // nil: all
+	AllowedLocations []string // nil means all
 	PriorityOrder    []Priority
 	LocationOrder    []string
-	HasPriority      bool // a PriorityConfiguration is set
+	HasPriority      bool // the queue has a PriorityConfiguration
 	CustomEventData  string
 	Notify           string // NotificationTarget
 	Created          time.Time
@@ -47,7 +48,7 @@ type Queue struct {
 // PlacementStatus is the state of a placement (service-api.md 2.9).
 type PlacementStatus uint8
 
-// Placement statuses; all but the first are final.
+// Values of PlacementStatus. All but the first are final.
 const (
 	PlacementPending PlacementStatus = iota + 1
 	PlacementFulfilled
@@ -58,26 +59,26 @@ const (
 
 var placementStatusNames = [...]string{"", "PENDING", "FULFILLED", "CANCELLED", "TIMED_OUT", "FAILED"}
 
-// String returns the API's name.
+// String returns the status name used by the API.
 func (s PlacementStatus) String() string { return nameOf(placementStatusNames[:], int(s)) }
 
-// Final reports whether the status never changes again.
+// Final reports whether the status is final, so that it never changes again.
 func (s PlacementStatus) Final() bool { return s > PlacementPending }
 
-// PlayerLatency is the latency that a player measured to one location.
+// PlayerLatency is the latency that a player has measured to one location.
 type PlayerLatency struct {
 	PlayerID PlayerID
 	Location string
-	Latency  float32 // ms
+	Latency  float32 // in ms
 }
 
-// PlacedPlayer is a player and its player session in a fulfilled placement.
+// PlacedPlayer is a player and its player session in a FULFILLED placement.
 type PlacedPlayer struct {
 	PlayerID        PlayerID
 	PlayerSessionID PlayerSessionID
 }
 
-// StartPlacement asks for a placement.
+// StartPlacement requests a placement.
 type StartPlacement struct {
 	ToPlacements[*Placement]
 	ID             PlacementID
@@ -88,32 +89,33 @@ type StartPlacement struct {
 	Properties     []Property
 	Latencies      []PlayerLatency
 	Players        []NewPlayer
-	LocationOrder  []string // PriorityConfigurationOverride; nil: none
-	FallbackNone   bool     // PlacementFallbackStrategy NONE
+	LocationOrder  []string // PriorityConfigurationOverride; nil if there is none
+	FallbackNone   bool     // PlacementFallbackStrategy is NONE
 	MatchmakerData string
 }
 
-// Placement is one placement. Immutable once shared.
+// Placement is one placement. It is immutable once shared.
 type Placement struct {
 	Request StartPlacement
 	Status  PlacementStatus
 	Started time.Time
 	Ended   time.Time // zero while PENDING
 
-	// Of the latest attempt while PENDING, final once FULFILLED.
+	// While PENDING, the following fields describe the latest attempt. Once FULFILLED, they are final.
 	GameSessionID GameSessionID
 	Location      string
 	IPAddress     string
 	DNSName       string
 	Port          int
 
-	Placed []PlacedPlayer // once FULFILLED
+	Placed []PlacedPlayer // set once FULFILLED
 
-	// Waited says in a sentence, for operators, why it waited last, once it has ended; empty if it did not wait.
+	// Waited describes, for operators, why an ended placement was last waiting. It is empty if the placement did not
+	// wait.
 	Waited string `json:",omitempty"`
 }
 
-// UpdateQueue changes a queue. Nil and a Timeout of 0 leave the value; an empty list removes it.
+// UpdateQueue changes a queue. A nil value, or a Timeout of 0, stays the same. An empty list removes the value.
 type UpdateQueue struct {
 	ToPlacements[*Queue]
 	Name             QueueName
@@ -126,21 +128,22 @@ type UpdateQueue struct {
 	Notify           *string
 }
 
-// QueuePriority is a PriorityConfiguration; the zero value is none.
+// QueuePriority is a PriorityConfiguration. The zero value means that there is none.
 type QueuePriority struct {
 	Order     []Priority
 	Locations []string
 }
 
-// IsZero reports whether there is no PriorityConfiguration.
-func (p QueuePriority) IsZero() bool { return len(p.Order)+len(p.Locations) == 0 }
+// Empty reports whether there is no PriorityConfiguration. It is not named IsZero, because JSON
+// would then omit the value.
+func (p QueuePriority) Empty() bool { return len(p.Order)+len(p.Locations) == 0 }
 
-// SetPriority sets the PriorityConfiguration of a queue that is not shared yet.
+// SetPriority sets the PriorityConfiguration of a queue. The queue must not be shared yet.
 func (q *Queue) SetPriority(p QueuePriority) {
-	q.HasPriority, q.PriorityOrder, q.LocationOrder = !p.IsZero(), p.Order, p.Locations
+	q.HasPriority, q.PriorityOrder, q.LocationOrder = !p.Empty(), p.Order, p.Locations
 }
 
-// Apply returns a copy of q with the changes of u.
+// Apply returns a copy of q with the changes in u.
 func (u *UpdateQueue) Apply(q *Queue) *Queue {
 	next := *q
 	if u.Timeout > 0 {
@@ -159,28 +162,29 @@ func (u *UpdateQueue) Apply(q *Queue) *Queue {
 	return &next
 }
 
-// CreateQueue makes a queue. InvalidRequest: the name is taken; NotFound: a destination; LimitExceeded: too many queues.
+// CreateQueue creates a queue. The error is InvalidRequest if the name is taken, NotFound if a destination is unknown,
+// and LimitExceeded if there are too many queues.
 type CreateQueue struct {
 	ToPlacements[*Queue]
 	Queue Queue
 }
 
-// DeleteQueue deletes a queue; its placements become FAILED.
+// DeleteQueue deletes a queue. The queue's placements become FAILED.
 type DeleteQueue struct {
 	ToPlacements[None]
 	Name QueueName
 }
 
-// QueueQuery asks for all queues, oldest first.
+// QueueQuery requests all queues, oldest first.
 type QueueQuery struct{ ToPlacements[[]*Queue] }
 
-// PlacementQuery asks for a placement. An unknown one is NotFound.
+// PlacementQuery requests a placement. The error is NotFound if the placement is unknown.
 type PlacementQuery struct {
 	ToPlacements[*Placement]
 	ID PlacementID
 }
 
-// StopPlacement cancels a placement. One that is not PENDING is InvalidRequest.
+// StopPlacement cancels a placement. The error is InvalidRequest if the placement is not PENDING.
 type StopPlacement struct {
 	ToPlacements[*Placement]
 	ID PlacementID

@@ -2,16 +2,16 @@ package messages
 
 import "time"
 
-// Shown rounds to milliseconds, as API answers, events and searches show times.
+// Shown rounds a time to milliseconds, the precision of times in API answers, events and searches.
 func Shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
 
-// EventTime returns a time as events show it: ISO 8601 with milliseconds, in UTC.
+// EventTime formats a time for events: ISO 8601 with milliseconds, in UTC.
 func EventTime(t time.Time) string { return Shown(t).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Property is one game property: key up to 32, value up to 96 characters (service-api.md 2.6).
+// Property is one game property. The key has up to 32 characters, the value up to 96 (service-api.md 2.6).
 type Property struct{ Key, Value string }
 
-// GameSession is the record of a game session at one moment. Immutable.
+// GameSession is the record of a game session at one moment. It is immutable.
 type GameSession struct {
 	ID                 GameSessionID
 	FleetID            FleetID
@@ -22,21 +22,21 @@ type GameSession struct {
 	MatchmakerData     string
 	Properties         []Property
 	MaxPlayers         int
-	CurrentPlayers     int // player sessions RESERVED or ACTIVE
+	CurrentPlayers     int // number of player sessions that are RESERVED or ACTIVE
 	Status             GameSessionStatus
 	StatusReason       string // empty, or a GameSessionStatusReason of the API
 	AcceptsPlayers     bool   // PlayerSessionCreationPolicy ACCEPT_ALL
-	Protected          bool   // ProtectionPolicy FullProtection: it survives a scale-down
+	Protected          bool   // ProtectionPolicy FullProtection: the game session survives a scale-down
 	IdempotencyToken   string
 	Created            time.Time
-	Terminated         time.Time // zero while alive
-	EndText            string    // why it ended, for logs and operators
-	ScriptVersion      string    // of the script that runs it; empty without one
+	Terminated         time.Time // zero until the game session has ended
+	EndText            string    // reason why the game session ended, for logs and operators
+	ScriptVersion      string    // version of the script that runs the game session; empty without a script
 	IPAddress, DNSName string
 	Port               int
 }
 
-// PlayerSession is the record of a player session at one moment. Immutable.
+// PlayerSession is the record of a player session at one moment. It is immutable.
 type PlayerSession struct {
 	ID            PlayerSessionID
 	PlayerID      PlayerID
@@ -45,47 +45,48 @@ type PlayerSession struct {
 	FleetID       FleetID
 	Status        PlayerSessionStatus
 	Created       time.Time
-	Terminated    time.Time // zero until Final
+	Terminated    time.Time // zero until the status is final
 	IPAddress     string
 	DNSName       string
 	Port          int
 }
 
-// Fleet is the record of a fleet. Immutable.
+// Fleet is the record of a fleet. It is immutable.
 type Fleet struct {
 	ID              FleetID
 	Name            string
 	Description     string
 	Status          FleetStatus
 	Created         time.Time
-	Terminated      time.Time // zero until then
-	Locations       []string  // the first is the home location
-	GameSessionsMax int       // the operator's limit per location and process group; 0: that of Runtime
-	Certificates    bool      // CertificateType GENERATED: secure ports are announced
-	Anywhere        bool      // its processes run elsewhere
+	Terminated      time.Time // zero until the fleet is TERMINATED
+	Locations       []string  // the first one is the home location
+	GameSessionsMax int       // the operator's limit per location and process group; 0 means the limit that follows from Runtime
+	Certificates    bool      // CertificateType GENERATED: game sessions announce secure ports
+	Anywhere        bool      // the fleet's processes run elsewhere
 	ScriptID        ScriptID
-	Runtime         RuntimeConfiguration // of a fleet with a script
-	Engine          string               // embedded or node; empty: the script chooses
-	Standby         int                  // stand-by processes; negative: the default of the engine
+	Runtime         RuntimeConfiguration // only for a fleet with a script
+	Engine          string               // "embedded" or "node"; if empty, the script decides
+	Standby         int                  // number of stand-by processes; a negative number means the engine's default
 	LaunchPath      string
 	LaunchParams    string
-	ReconnectWindow *time.Duration     // of its game sessions; nil: the host's
-	Cost            float64            // per hour; 0: that of the location
-	Costs           map[string]float64 // per location, before Cost
-	Groups          map[string]Groups  // per location; see GroupsIn
-	CreatorLimit    *CreatorLimit      // ResourceCreationLimitPolicy; nil: none
+	ReconnectWindow *time.Duration     // reconnect window of the fleet's game sessions; nil means the host's
+	Cost            float64            // cost per hour; 0 means that of the location
+	Costs           map[string]float64 // cost per hour by location; takes precedence over Cost
+	Groups          map[string]Groups  // by location (see GroupsIn)
+	CreatorLimit    *CreatorLimit      // ResourceCreationLimitPolicy; nil if there is none
 	Ports           []Port
 	Shown           FleetShown
 	Tags            map[string]string
 }
 
-// CreatorLimit bounds the game sessions that a creator makes on a fleet within a period; 0 in either field is no limit.
+// CreatorLimit limits how many game sessions a creator may create on a fleet within a period. If either field is 0,
+// there is no limit.
 type CreatorLimit struct {
 	PerPeriod int
 	Period    time.Duration
 }
 
-// Alias is an alias: FleetID for SIMPLE routing, Message for TERMINAL. Immutable.
+// Alias is an alias. It has a FleetID for SIMPLE routing or a Message for TERMINAL routing. It is immutable.
 type Alias struct {
 	ID          AliasID
 	Name        string

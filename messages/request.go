@@ -5,32 +5,34 @@ import (
 	"fmt"
 )
 
-// Route says who answers a request.
+// Route says which owner answers a request.
 type Route uint8
 
-// The routes. The first three are owners of which a cluster has one, on its leader.
+// Values of Route. A cluster has only one owner for each of the first three routes, on its leader.
 const (
-	RouteCatalog     Route = iota + 1 // fleets, aliases, locations, scripts, and where a new game session starts
+	RouteCatalog     Route = iota + 1 // fleets, aliases, locations, scripts, and the choice of the place for a new game session
 	RoutePlacements                   // queues and placements
 	RouteMatchmaking                  // rule sets, matchmaking configurations, tickets
-	RouteGameSession                  // the host that runs the game session of the request, or has its record
-	RouteEveryHost                    // each host answers for its own game sessions; the answers are joined
-	RouteThisHost                     // the host that is asked
+	RouteGameSession                  // the host that runs the request's game session or has its record
+	RouteEveryHost                    // every host answers for its own game sessions; the answers are combined
+	RouteThisHost                     // the host that receives the request
 )
 
-// Request is a question or command for one owner, as a plain value, maybe from elsewhere. It fails with an *Error or a context's error.
+// Request is a question or a command to one owner. It is a plain value, because it may come from another host. It fails
+// with an *Error or a context's error.
 type Request interface{ Route() Route }
 
-// RequestOf is a Request answered with an A: a type embeds one of the markers below. Answer is for the type alone, never called.
+// RequestOf is a Request whose answer has the type A. A request type implements it by embedding one of the markers
+// below. Answer exists only to carry the type and is never called.
 type RequestOf[A any] interface {
 	Request
 	Answer() A
 }
 
-// None is the answer to requests that return only an error.
+// None is the answer to requests that only return an error.
 type None = struct{}
 
-// Markers of requests, named after their route.
+// Markers of requests. Each is named after its route.
 type (
 	ToCatalog[A any]     struct{ answeredWith[A] }
 	ToPlacements[A any]  struct{ answeredWith[A] }
@@ -51,13 +53,13 @@ type answeredWith[A any] struct{}
 
 func (answeredWith[A]) Answer() (none A) { return }
 
-// Doer is a host, or something that stands for one. Do returns the answer of the request's owner, or the context's error once ctx
-// ends; any goroutine may call it. Answers do not change afterwards.
+// Doer is a host, or something that represents one. Do returns the answer of the request's owner. It returns the
+// context's error when ctx ends first. Any goroutine may call it. Answers do not change after they have been returned.
 type Doer interface {
 	Do(ctx context.Context, q Request) (any, error)
 }
 
-// Do has a request answered.
+// Do sends a request to d and returns the answer.
 func Do[A any](ctx context.Context, d Doer, q RequestOf[A]) (A, error) {
 	answer, err := d.Do(ctx, q)
 	a, ok := answer.(A)
@@ -67,20 +69,21 @@ func Do[A any](ctx context.Context, d Doer, q RequestOf[A]) (A, error) {
 	return a, err
 }
 
-// Sender is a Doer for callers that do not wait. Reply is called once, from any goroutine, and must not block.
+// Sender is like Doer, for callers that do not wait. reply is called exactly once, from any goroutine, and must not
+// block.
 type Sender interface {
 	Send(q Request, reply func(answer any, err error))
 }
 
-// Send has a request answered. See Sender.
+// Send sends a request to s and passes the answer to reply (see Sender).
 func Send[A any](s Sender, q RequestOf[A], reply func(A, error)) {
 	s.Send(q, func(answer any, err error) {
-		a, _ := answer.(A) // an owner gives it the type that the request declares
+		a, _ := answer.(A) // the owner's answer has the type that the request declares
 		reply(a, err)
 	})
 }
 
-// Run is Do for requests that are answered with an error only.
+// Run is like Do, for requests whose answer is only an error.
 func Run(ctx context.Context, d Doer, q RequestOf[None]) error {
 	_, err := Do(ctx, d, q)
 	return err

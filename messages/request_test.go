@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Requests and answers may come from another machine: no type of this package holds a function or a channel.
+// Requests and answers may come from another machine, so no type in this package may contain a function or a channel.
 func TestMessagesAreValues(t *testing.T) {
 	files := token.NewFileSet()
 	all, err := parser.ParseDir(files, ".", nil, 0)

@@ -4,22 +4,24 @@ import (
 	"time"
 )
 
-// CreateGameSession makes a game session, by FleetID or AliasID (service-api.md 2.6). The API has checked lengths and patterns.
+// CreateGameSession creates a game session on the fleet given by FleetID or AliasID (service-api.md 2.6). The API has
+// already checked lengths and patterns.
 type CreateGameSession struct {
 	ToCatalog[*GameSession]
 	FleetID          FleetID
 	AliasID          AliasID
-	Location         string // empty: the fleet's home location
+	Location         string // empty means the fleet's home location
 	Name             string
 	CreatorID        string
 	Data             string
 	Properties       []Property
 	MaxPlayers       int
-	IdempotencyToken string // becomes the tail of the id
-	Tail             string // of the id without a token: see WithID
+	IdempotencyToken string // becomes the last part of the id
+	Tail             string // the last part of the id if there is no token (see WithID)
 }
 
-// UpdateGameSession changes the attributes that are not nil. Properties add or replace by key (service-api.md 2.6).
+// UpdateGameSession changes those attributes that are not nil. Properties are added, or replaced if the key exists
+// (service-api.md 2.6).
 type UpdateGameSession struct {
 	ToGameSession[*GameSession]
 	ID             GameSessionID
@@ -30,75 +32,79 @@ type UpdateGameSession struct {
 	Properties     []Property
 }
 
-// CreatePlayerSessions reserves a player session per player for 60 s, all or none (service-api.md 2.7).
+// CreatePlayerSessions reserves a player session for each player, for 60 s. Either all are reserved or none
+// (service-api.md 2.7).
 type CreatePlayerSessions struct {
 	ToGameSession[[]*PlayerSession]
 	GameSessionID GameSessionID
 	Players       []NewPlayer
 }
 
-// NewPlayer is one player session to reserve.
+// NewPlayer describes one player session to reserve.
 type NewPlayer struct {
 	PlayerID   PlayerID
 	PlayerData string
 }
 
-// TerminateGameSession ends a game session (service-api.md 2.6), after OnProcessTerminate unless Force is set.
+// TerminateGameSession ends a game session (service-api.md 2.6). Unless Force is set, OnProcessTerminate runs first.
 type TerminateGameSession struct {
 	ToGameSession[*GameSession]
 	GameSessionID GameSessionID
 	Force         bool
 }
 
-// GameSessionQuery asks for a game session. An unknown one is NotFound.
+// GameSessionQuery requests a game session. The error is NotFound if the game session is unknown.
 type GameSessionQuery struct {
 	ToGameSession[*GameSession]
 	ID GameSessionID
 }
 
-// FindGameSessions lists those of a fleet, by FleetID or AliasID, or of all. NotFound: a fleet, an alias or, of all fleets, a location;
-// InvalidRequest: a location that the fleet lacks, or a bad expression (messages/search).
+// FindGameSessions lists the game sessions of the fleet given by FleetID or AliasID, or of all fleets if both are
+// empty. The error is NotFound if the fleet or the alias is unknown, or if all fleets are searched and the location is
+// unknown. It is InvalidRequest if the fleet does not have the location, or if an expression is invalid
+// (messages/search).
 type FindGameSessions struct {
 	ToEveryHost[FoundGameSessions]
 	FleetID  FleetID
 	AliasID  AliasID
-	Location string            // empty: all
-	Status   GameSessionStatus // 0: any
-	Filter   string            // empty: all match
-	Sort     string            // empty: oldest first, or
-	Newest   bool              // newest first
+	Location string            // empty means all
+	Status   GameSessionStatus // 0 means any
+	Filter   string            // empty matches all game sessions
+	Sort     string            // empty means oldest first or, with Newest, newest first
+	Newest   bool              // only if Sort is empty
 	After    *GameSessionPosition
-	Limit    int // 0: all
-	TextMax  int // bytes of text in Next
+	Limit    int // 0 means no limit
+	TextMax  int // maximum length of the text in Next, in bytes
 }
 
 // FoundGameSessions is the answer to FindGameSessions.
 type FoundGameSessions struct {
 	GameSessions []*GameSession
-	Matched      int                  // all that match, on any page
-	Next         *GameSessionPosition // the After of the next page; nil: this is the last one
+	Matched      int                  // total number of matching game sessions on all pages
+	Next         *GameSessionPosition // value of After for the next page; nil if this is the last page
 }
 
-// GameSessionPosition is the place of a game session in an order: its sort value, and its id as the tie-breaker.
+// GameSessionPosition is the position of a game session in a sort order: its sort value, and its id as the tie-breaker.
 type GameSessionPosition struct {
-	Absent bool   // it has no such property, or name
-	Number int64  // or
-	Text   string // of the operand
+	Absent bool   // the game session has no such property or name
+	Number int64  // value of a numeric sort field
+	Text   string // value of a text sort field
 	ID     GameSessionID
-	Cut    bool // Text was longer than TextMax
+	Cut    bool // Text was longer than TextMax and has been cut
 }
 
-// PlayerSessionQuery selects by exactly one of its ids. Status goes with GameSessionID only; 0 means any.
+// PlayerSessionQuery selects player sessions by exactly one of its ids. Status may be combined only with GameSessionID;
+// 0 means any status.
 type PlayerSessionQuery struct {
 	ToEveryHost[[]*PlayerSession]
 	GameSessionID   GameSessionID
 	PlayerID        PlayerID
 	PlayerSessionID PlayerSessionID
-	ShortID         string // as PlayerSessionID.Short returns it
+	ShortID         string // in the form that PlayerSessionID.Short returns
 	Status          PlayerSessionStatus
 }
 
-// Route implements Request: a query that names a game session goes to its owner.
+// Route implements Request. A query with a GameSessionID goes to the owner of that game session.
 func (q PlayerSessionQuery) Route() Route {
 	if q.GameSessionID != "" {
 		return RouteGameSession
@@ -106,21 +112,23 @@ func (q PlayerSessionQuery) Route() Route {
 	return RouteEveryHost
 }
 
-// Drain refuses new game sessions, player sessions and placements here, and ends all game sessions: empty ones at once, others when the
-// last player has left or Grace is over. The answer comes then, or an error after CancelDrain. Another one may only shorten the grace.
+// Drain stops this host from accepting new game sessions, player sessions and placements, and ends all its game
+// sessions. Empty game sessions end at once. Others end when the last player has left or when Grace is over. Drain is
+// answered when all have ended, or with an error after CancelDrain. Another Drain can only shorten the grace period.
 type Drain struct {
 	ToThisHost[None]
 	Grace time.Duration
 }
 
-// DeadLetterError is nil: a host that has stopped has no game sessions left.
+// DeadLetterError returns nil, because a host that has stopped has no game sessions left.
 func (Drain) DeadLetterError() error { return nil }
 
-// CancelDrain ends a Drain, and accepts new game sessions, player sessions and placements again.
+// CancelDrain ends a Drain. The host again accepts new game sessions, player sessions and placements.
 type CancelDrain struct{ ToThisHost[None] }
 
-// DepthQuery asks for the numbers of messages that wait on this host.
+// DepthQuery requests the numbers of waiting messages on this host.
 type DepthQuery struct{ ToThisHost[Depths] }
 
-// Depths are numbers of waiting messages: for the registry, for all game sessions together, and for the game session with the most.
+// Depths holds numbers of waiting messages: for the registry, for all game sessions together, and for the game session
+// that has the most.
 type Depths struct{ Registry, GameSessions, Busiest int }

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// GameSessionStatus is the status of a game session; it never goes back (service-api.md 2.6).
+// GameSessionStatus is the status of a game session. It never returns to an earlier value (service-api.md 2.6).
 type GameSessionStatus uint8
 
-// Game session statuses, in the order of a game session's life.
+// Values of GameSessionStatus, in the order of a game session's life.
 const (
 	GameSessionActivating GameSessionStatus = iota + 1
 	GameSessionActive
@@ -19,18 +19,18 @@ const (
 
 var gameSessionStatusNames = [...]string{"", "ACTIVATING", "ACTIVE", "TERMINATING", "TERMINATED", "ERROR"}
 
-// String returns the name the service API uses.
+// String returns the name used by the service API.
 func (s GameSessionStatus) String() string { return nameOf(gameSessionStatusNames[:], int(s)) }
 
-// ParseGameSessionStatus is the inverse of String; ok is false for any other text.
+// ParseGameSessionStatus is the inverse of String. ok is false for any other text.
 func ParseGameSessionStatus(s string) (status GameSessionStatus, ok bool) {
 	return parse[GameSessionStatus](gameSessionStatusNames[:], s)
 }
 
-// PlayerSessionStatus is what the service API shows (service-api.md 2.7). A detached player stays ACTIVE.
+// PlayerSessionStatus is the status shown by the service API (service-api.md 2.7). A detached player remains ACTIVE.
 type PlayerSessionStatus uint8
 
-// Player session statuses.
+// Values of PlayerSessionStatus.
 const (
 	PlayerSessionReserved PlayerSessionStatus = iota + 1
 	PlayerSessionActive
@@ -40,7 +40,7 @@ const (
 
 var playerSessionStatusNames = [...]string{"", "RESERVED", "ACTIVE", "COMPLETED", "TIMEDOUT"}
 
-// String returns the name the service API uses.
+// String returns the name used by the service API.
 func (s PlayerSessionStatus) String() string { return nameOf(playerSessionStatusNames[:], int(s)) }
 
 // Final reports whether the status can no longer change.
@@ -48,10 +48,10 @@ func (s PlayerSessionStatus) Final() bool {
 	return s == PlayerSessionCompleted || s == PlayerSessionTimedOut
 }
 
-// PlayerSessionStatusNames lists the names of all statuses.
+// PlayerSessionStatusNames returns the names of all statuses.
 func PlayerSessionStatusNames() []string { return playerSessionStatusNames[1:] }
 
-// ParsePlayerSessionStatus is the inverse of String; ok is false for any other text.
+// ParsePlayerSessionStatus is the inverse of String. ok is false for any other text.
 func ParsePlayerSessionStatus(s string) (status PlayerSessionStatus, ok bool) {
 	return parse[PlayerSessionStatus](playerSessionStatusNames[:], s)
 }
@@ -59,7 +59,7 @@ func ParsePlayerSessionStatus(s string) (status PlayerSessionStatus, ok bool) {
 // FleetStatus is the status of a fleet (service-api.md 2.3).
 type FleetStatus uint8
 
-// Fleet statuses.
+// Values of FleetStatus.
 const (
 	FleetNew FleetStatus = iota + 1
 	FleetDownloading
@@ -74,7 +74,7 @@ const (
 
 var fleetStatusNames = [...]string{"", "NEW", "DOWNLOADING", "VALIDATING", "BUILDING", "ACTIVATING", "ACTIVE", "DELETING", "ERROR", "TERMINATED"}
 
-// String returns the name the service API uses.
+// String returns the name used by the service API.
 func (s FleetStatus) String() string { return nameOf(fleetStatusNames[:], int(s)) }
 
 func nameOf(names []string, i int) string {

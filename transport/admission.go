@@ -8,42 +8,46 @@ import (
 	"troupe/messages/counters"
 )
 
-// AdmissionLimits bound connections without a login (reliability.md 5.2). Zero switches a limit off; without HeldMax none is held.
+// AdmissionLimits limit connections without a login (reliability.md 5.2). Zero disables a limit, except
+// HeldMax: if that is zero, no connection may wait.
 type AdmissionLimits struct {
-	PendingMax      int     // connections without a login, in all
-	PendingPerIPMax int     // the same per IP address (per /64 for IPv6)
-	RatePerIP       float64 // new connections per second and IP address
+	PendingMax      int     // connections without a login, in total
+	PendingPerIPMax int     // connections without a login per IP address (per /64 for IPv6)
+	RatePerIP       float64 // new connections per second for each IP address
 	BurstPerIP      int     // burst of that rate
 
-	HeldMax      int           // accepted connections that wait for admission, in all
-	HeldPerIPMax int           // the same per IP address
-	HeldFor      time.Duration // how long one waits at most; default 10 s
+	HeldMax      int           // accepted connections that wait for admission, in total
+	HeldPerIPMax int           // accepted connections that wait for admission, per IP address
+	HeldFor      time.Duration // longest wait of a connection; default 10 s
 }
 
 const (
-	// networkFactor is the limit of a /48, whose owner has 65,536 sources, as a multiple of the limit of a /64.
+	// networkFactor is the limit of a /48 of IPv6, as a multiple of the limit of a /64. The owner of a /48 has 65,536 sources.
 	networkFactor = 8
-	// silentFor is how long a pending connection may be silent before it can be evicted for another one of its source: a lost packet
-	// and its retransmission. loginFor is the same for one whose LOGIN is being answered.
+	// silentFor is how long a pending connection may be silent before another one of its source may evict it. It allows
+	// for a lost packet and its retransmission. loginFor is the same limit for a connection whose LOGIN is being answered.
 	silentFor = time.Second
 	loginFor  = 5 * time.Second
 	// victimsMax is how many of the oldest connections are compared to choose the one to evict.
 	victimsMax = 32
-	// heldTick is how often held connections are checked, peeksMax of a source. Most are admitted earlier, when another one logs in.
+	// heldTick is the interval at which waiting connections are checked, up to peeksMax per source. Most connections
+	// are admitted earlier, when another one logs in.
 	heldTick = 25 * time.Millisecond
 	peeksMax = 8
-	// forgetAfter is how long a source without connections is remembered: longer than its bucket needs to fill up again.
+	// forgetAfter is how long a source without connections is remembered. It must be longer
+	// than the time in which its bucket fills up.
 	forgetAfter = 30 * time.Second
 )
 
-// Admission bounds connections that have not logged in. It has three rules:
+// Admission limits connections that have not logged in. It has three rules:
 //
-//   - If a source is over its limits, its connections wait (Ticket.Wait). Each login returns its share of the rate and raises the
-//     number that may be pending, so a crowd behind one address is admitted as fast as it logs in.
-//   - If the pool is full, the oldest silent connection is evicted from the sources with the most connections.
+//   - If a source is over its limits, its connections wait (Ticket.Wait). Each login gives one token back to the rate and
+//     raises the number of connections that may be pending. So many players behind one address are admitted as fast as they
+//     log in.
+//   - If PendingMax is reached, the oldest silent connection is evicted, from the source with the most connections.
 //   - An IPv6 source is a /64. The /48 around it has a limit, too.
 //
-// Safe for concurrent use.
+// An Admission is safe for concurrent use.
 type Admission struct {
 	limits AdmissionLimits
 	count  *counters.Set
@@ -52,26 +56,26 @@ type Admission struct {
 	mu sync.Mutex
 	tally
 	sources map[netip.Prefix]*source
-	waiting map[*source]struct{} // those with held connections
+	waiting map[*source]struct{} // sources with waiting connections
 	queues  [queueCount]queue    // all tickets, by state
 	swept   time.Time
-	timer   *time.Timer // running while connections are held
+	timer   *time.Timer // running while connections wait
 }
 
 // source is a range of addresses that one peer may control: an IPv4 address, a /64 of IPv6,
 // or the /48 around it.
 type source struct {
-	network *source // the /48 around a /64; nil
+	network *source // the /48 around a /64; otherwise nil
 	factor  int
 	tally
-	earned int // how many more may be pending, for their logins
+	earned int // how many more connections may be pending because of earlier logins
 	tokens float64
 	filled time.Time
 	seen   time.Time
 	queues [queueCount]queue
 }
 
-// NewAdmission returns an Admission that reads the clock through now.
+// NewAdmission returns an Admission. It reads the clock with now.
 func NewAdmission(limits AdmissionLimits, count *counters.Set, now func() time.Time) *Admission {
 	if limits.HeldFor <= 0 {
 		limits.HeldFor = 10 * time.Second
@@ -86,7 +90,7 @@ func (a *Admission) Pending() int {
 	return a.pending
 }
 
-// sourceOf returns the source of an address, and fills its bucket up to now.
+// sourceOf returns the source of an address, and creates it if necessary.
 func (a *Admission) sourceOf(ip netip.Addr, now time.Time) *source {
 	a.sweep(now)
 	s := a.sourceAt(SourceOf(ip), 1, now)
@@ -107,7 +111,7 @@ func (a *Admission) sourceAt(key netip.Prefix, factor int, now time.Time) *sourc
 	return s
 }
 
-// sweep forgets quiet sources once per forgetAfter, so that the map is bounded by the sources seen in that time.
+// sweep deletes idle sources once per forgetAfter. So the size of the map is bounded by the number of sources seen in that time.
 func (a *Admission) sweep(now time.Time) {
 	if now.Sub(a.swept) < forgetAfter {
 		return
@@ -128,7 +132,7 @@ func (s *source) fill(l *AdmissionLimits, now time.Time) {
 	s.filled = now
 }
 
-// pendingMax is the limit of the source plus the number earned by logins, up to a quarter of the pool.
+// pendingMax returns the limit of the source plus the number earned by logins. The earned part is limited to a quarter of the pool.
 func (s *source) pendingMax(l *AdmissionLimits) int {
 	most := s.factor * l.PendingPerIPMax
 	if l.PendingMax <= 0 {
@@ -137,7 +141,7 @@ func (s *source) pendingMax(l *AdmissionLimits) int {
 	return most + min(s.earned, max(0, l.PendingMax/4-most))
 }
 
-// refusal returns why a connection of the source cannot be admitted now, 0 if it can.
+// refusal returns why a connection of the source cannot be admitted now, or 0 if it can.
 func (a *Admission) refusal(s *source, now time.Time) counters.Refusal {
 	l := &a.limits
 	for at := s; at != nil; at = at.network {
@@ -156,7 +160,7 @@ func (a *Admission) refusal(s *source, now time.Time) counters.Refusal {
 	return 0
 }
 
-// grant admits t, after refusal has returned 0, and returns the connections to evict.
+// grant admits t and returns the connections to evict. refusal must have returned 0 before.
 func (a *Admission) grant(t *Ticket, now time.Time) (evicted []*Ticket) {
 	l := &a.limits
 	evict := func(v *Ticket) {
@@ -179,7 +183,7 @@ func (a *Admission) grant(t *Ticket, now time.Time) (evicted []*Ticket) {
 	return evicted
 }
 
-// oldestOver returns the oldest pending connection that has been silent for too long, nil without one.
+// oldestOver returns the oldest pending connection that has been silent for too long, or nil.
 func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
 	if t := q[silent].First(); t != nil && now.Sub(t.since) >= silentFor {
 		return t
@@ -190,8 +194,9 @@ func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
 	return nil
 }
 
-// victim returns the connection to evict for one of source s when the pool is full: of the oldest silent ones, that whose source has the
-// most pending. If it has not been silent for too long, its source must keep more connections than s gets.
+// victim returns the connection to evict for a new one of source s when PendingMax is reached. Of the oldest silent
+// connections it takes one whose source has the most pending connections. A connection that has
+// been silent for less than silentFor is a candidate only if its source keeps more connections than s will have.
 func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
 	mine, seen := 0, 0
 	if s != nil {
@@ -214,13 +219,13 @@ func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
 	return v
 }
 
-// SourceOf groups addresses that one peer controls: a single IPv4 address, a /64 of IPv6.
+// SourceOf returns the range of addresses that one peer controls: a single IPv4 address, or a /64 of IPv6.
 func SourceOf(ip netip.Addr) netip.Prefix {
 	ip = ip.Unmap()
 	bits := 32
 	if ip.Is6() {
 		bits = 64
 	}
-	p, _ := ip.Prefix(bits) // invalid for an invalid address
+	p, _ := ip.Prefix(bits) // not valid if ip is not valid
 	return p
 }

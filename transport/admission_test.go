@@ -36,12 +36,12 @@ func TestAdmissionBoundsPendingConnections(t *testing.T) {
 		return ticket
 	}
 	first := enter("10.0.0.1", 0)
-	enter("::ffff:10.0.0.1", 0) // the same address in another form
+	enter("::ffff:10.0.0.1", 0) // the same address in its mapped form
 	enter("10.0.0.1", counters.RefusedPendingPerIP)
 	enter("10.0.0.2", 0)
 	enter("10.0.0.2", counters.RefusedPendingTotal)
 	first.Leave()
-	first.Leave() // once
+	first.Leave() // the second call has no effect
 	if a.Pending() != 2 {
 		t.Errorf("%d pending", a.Pending())
 	}
@@ -53,7 +53,7 @@ func TestAdmissionBoundsPendingConnections(t *testing.T) {
 	}
 }
 
-// A peer that owns a whole /64 of IPv6 is one source.
+// A peer that controls a whole /64 of IPv6 counts as one source.
 func TestAdmissionTakesAnIPv6NetworkAsOneSource(t *testing.T) {
 	a := NewAdmission(AdmissionLimits{PendingPerIPMax: 1}, new(counters.Set), time.Now)
 	if _, r := enterAs(a, addr("2001:db8::1")); r != 0 {

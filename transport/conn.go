@@ -8,71 +8,72 @@ import (
 	"troupe/messages/wire"
 )
 
-// Conn is the write side of one reliable connection. All methods may be called from any goroutine, and none blocks on the network.
-// A closed connection ignores all calls.
+// Conn is the write side of one reliable connection. No method blocks on the network. All methods are safe for
+// concurrent use. A closed connection ignores all calls.
 type Conn interface {
-	// ID is unique within the process and never reused.
+	// ID returns an id that is unique within the process and never reused.
 	ID() uint64
-	// Channel names the transport.
+	// Channel returns the transport's channel.
 	Channel() counters.Channel
 	RemoteAddr() netip.AddrPort
-	// SetSource names the queue that Flush drains; nil stops draining. It returns once no drain of the previous source is under way,
-	// which may then be handed to another connection.
+	// SetSource sets the queue that Flush drains; nil stops draining. When it returns, no drain of the previous source
+	// is running, so that source may be given to another connection.
 	SetSource(src wire.Source)
-	// Send queues one frame of the host itself, such as a refusal, to be written before further frames of the source. At most 16 may
-	// be queued; one more closes the connection. Send consumes one reference to f.
+	// Send queues one frame of the host itself, such as a refusal. It is written before further frames of the source.
+	// At most 16 frames may be queued; one more closes the connection. Send takes over one reference to f.
 	Send(f *wire.Frame)
-	// Flush writes queued frames: as much as the kernel takes without blocking; the connection's own goroutine writes the rest.
+	// Flush writes queued frames, as much as the kernel accepts without blocking. A goroutine of the connection writes the rest.
 	Flush()
-	// Ping sends a keep-alive that the peer answers with the same payload, of which it copies at most 125 bytes.
+	// Ping sends a keep-alive that the peer answers with the same payload. Ping copies the payload, at most 125 bytes of it.
 	Ping(payload []byte)
-	// LoginRead tells that the peer's LOGIN is being answered, so the connection does not count as silent (Admission).
+	// LoginRead reports that the peer's LOGIN is being answered, so the connection no longer counts as silent (Admission).
 	LoginRead()
-	// Reached reports how many bytes the peer's system has acknowledged, and whether it has received the oldest unanswered ping
-	// (true if there is none). A transport that does not know returns 0 and true.
+	// Reached returns how many bytes the peer's system has acknowledged, and whether the oldest unanswered ping has
+	// reached it (true if there is none). A transport that cannot tell returns 0 and true.
 	Reached() (acked uint64, ping bool)
-	// PongsInOrder reports whether a pong arrives only after everything that was sent before the ping.
+	// PongsInOrder reports whether a pong arrives only after everything that was sent before its ping.
 	PongsInOrder() bool
-	// LoggedIn tells that the peer is logged in: it no longer counts as pending (Admission).
+	// LoggedIn reports that the peer is logged in, so the connection no longer counts as pending (Admission).
 	LoggedIn()
-	// Close writes queued frames for at most one second, sends a close frame with the reason's number and name, and ends the connection.
+	// Close writes queued frames for at most one second. Then it sends a close frame with the reason's
+	// number and name, and ends the connection.
 	Close(reason messages.CloseReason)
 }
 
-// FastCarrier is a Conn that carries a fast channel itself.
+// FastCarrier is a Conn that can also carry a fast channel.
 type FastCarrier interface {
-	// OpenFast opens it, in place of an earlier one. A received packet, without its length, goes to onPacket if it is newer than
-	// those before, and is valid during the call. onPacket must not block.
+	// OpenFast opens the fast channel, which replaces an earlier one. onPacket gets each received packet, without its
+	// length, that is newer than all before. The packet is valid only during the call. onPacket must not block.
 	OpenFast(onPacket func(packet []byte)) FastLink
 }
 
-// FastLink is the sending side of a fast channel. All methods may be called from any goroutine, and none blocks.
+// FastLink is the sending side of a fast channel. No method blocks. All methods are safe for concurrent use.
 type FastLink interface {
 	// Ready reports whether Send can succeed.
 	Ready() bool
 	// Send sends one frame with the next number of the channel, and reports whether it was sent. It takes no reference to f.
 	Send(f *wire.Frame) bool
-	// Close ends the channel. Idempotent.
+	// Close ends the channel. It is idempotent.
 	Close()
 }
 
-// Handler takes a connection's input on behalf of the layer above. The connection's reader goroutine calls its methods one at a time,
-// in the order of arrival. Bytes are valid only during the call. A method that waits slows down that peer only (back-pressure).
+// Handler handles a connection's input for the layer above. The connection calls its methods one at a time, in the order
+// of arrival. Bytes are valid only during the call. A method that blocks slows down only that peer (back-pressure).
 type Handler interface {
 	// OnUnit handles one unit (length and packet).
 	OnUnit(unit []byte)
-	// OnAlive reports a sign of life that carries no packet: the payload of a pong, nil for anything else.
+	// OnAlive reports a sign of life that contains no packet. pong is the payload of a pong, or nil for anything else.
 	OnAlive(pong []byte)
-	// OnClosed is called once, as the last method. The transport has given up its source by then.
+	// OnClosed is called once, as the last method. By then the transport no longer uses its source.
 	OnClosed(end End)
 }
 
 // End says how a connection ended.
 type End struct {
-	Clean  bool                 // the peer sent close code 1000: a leave; everything else is a loss (reliability.md 2.1)
-	Code   uint16               // the peer's close code, 0 if it sent none
-	ByHost messages.CloseReason // the reason the host gave first, 0 if the peer or the network ended it
-	Err    error                // what ended the reading, nil after a close frame
+	Clean  bool                 // the peer sent close code 1000, which is a leave; every other end is a loss (reliability.md 2.1)
+	Code   uint16               // the peer's close code; 0 if it sent none
+	ByHost messages.CloseReason // the host's first close reason; 0 if the peer or the network ended the connection
+	Err    error                // the error that ended reading; nil after a close frame
 }
 
 // Count counts the end of an accepted connection.
@@ -101,8 +102,8 @@ func (Nobody) OnAlive([]byte) {}
 // OnClosed implements Handler.
 func (Nobody) OnClosed(End) {}
 
-// Acceptor makes the Handler of a new connection. The connection's reader calls it once, before any method of the Handler. A nil Handler
-// refuses the connection, which is then closed with the returned reason.
+// Acceptor creates the Handler of a new connection. Accept is called once for each connection, before any method of the
+// Handler. If it returns a nil Handler, the connection is closed with the returned reason.
 type Acceptor interface {
 	Accept(c Conn) (Handler, messages.CloseReason)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// PacketConn is what a transport needs of a UDP socket, such as a *net.UDPConn.
+// PacketConn is the part of a UDP socket, such as a *net.UDPConn, that transports use.
 type PacketConn interface {
 	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
 	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
@@ -16,14 +16,15 @@ type PacketConn interface {
 	Close() error
 }
 
-// Pauses after failed reads of datagrams. The first few in a row are tried again at once: some platforms report an ICMP error as one.
+// ReadFailuresFree is how many reads of datagrams may fail in a row without a pause, because some platforms report an
+// ICMP error as a failed read. Further failed reads are followed by ReadFailurePause.
 const (
 	ReadFailuresFree = 8
 	ReadFailurePause = 10 * time.Millisecond
 )
 
-// ReadDatagrams passes each datagram of a socket to take, as much of it as fits buf, until the socket is closed or done is. Its
-// address has no IPv4 in IPv6 form.
+// ReadDatagrams passes each datagram of a socket to take, until the socket is closed. It cuts a datagram off if it does not fit
+// buf. If done is closed, it may return early, in a pause after failed reads. IPv4 addresses are passed in their unmapped form.
 func ReadDatagrams(conn PacketConn, buf []byte, done <-chan struct{}, take func(from netip.AddrPort, datagram []byte)) {
 	for failures := 0; ; {
 		n, from, err := conn.ReadFromUDPAddrPort(buf)
@@ -46,15 +47,15 @@ func ReadDatagrams(conn PacketConn, buf []byte, done <-chan struct{}, take func(
 	}
 }
 
-// Network opens sockets as package net does, from any goroutine. Where a Network is an option, nil means the operating system's, with the
-// socket options that a transport wants.
+// Network opens sockets as package net does. Its methods are safe for concurrent use. In options, a nil Network means
+// the operating system's, with the socket options that the transport wants.
 type Network interface {
 	Listen(network, address string) (net.Listener, error)
 	ListenPacket(network, address string) (PacketConn, error)
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// System is the operating system's network, without options of sockets.
+// System is the operating system's network, without additional socket options.
 var System Network = system{new(net.Dialer)}
 
 type system struct{ *net.Dialer }
@@ -71,20 +72,20 @@ func (system) ListenPacket(network, address string) (PacketConn, error) {
 	return c.(*net.UDPConn), nil
 }
 
-// socketBuffer is asked of the kernel for each direction of a UDP socket, in bytes. It may give less.
+// socketBuffer is the requested size of a UDP socket's kernel buffer for each direction, in bytes. The kernel may grant less.
 const socketBuffer = 1 << 20
 
-// ListenUDP binds a UDP socket with large buffers. Without a host, or with [::], it listens on both families.
+// ListenUDP binds a UDP socket with large buffers. Without a host, or with [::], it serves IPv4 and IPv6.
 func ListenUDP(address string) (PacketConn, error) {
 	network := "udp"
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		if ip := net.ParseIP(host); ip != nil && ip.To4() != nil {
-			network = "udp4" // an IPv4 wildcard is not both families
+			network = "udp4" // an IPv4 wildcard address must not serve IPv6
 		}
 	}
 	conn, err := System.ListenPacket(network, address)
 	if err != nil {
-		return nil, err // says what it did, and where
+		return nil, err // it names the operation and the address
 	}
 	udp := conn.(*net.UDPConn)
 	_ = udp.SetReadBuffer(socketBuffer)

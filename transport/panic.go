@@ -8,8 +8,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// Rescue is deferred itself where one peer's bytes are handled. It counts and logs a panic, which is a bug of the host, and passes
-// it to end, if that is not nil, which ends that peer's connection.
+// Rescue recovers a panic in code that handles one peer's bytes. It must be deferred directly. A panic is a bug of the
+// host. Rescue counts and logs it, and calls end, if that is not nil, to end that peer's connection.
 func Rescue(count *counters.Set, log *zerolog.Logger, where string, end func(panicked any)) {
 	p := recover()
 	if p == nil {

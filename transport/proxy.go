@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// ProxyHeaderMax bounds a PROXY protocol header in bytes, its extensions included.
+// ProxyHeaderMax is the maximum size of a PROXY protocol header, including its extensions, in bytes.
 const ProxyHeaderMax = 4 << 10
 
-// ErrProxyHeader is wrapped by the errors of ReadProxyHeader.
+// ErrProxyHeader is wrapped by all errors of ReadProxyHeader.
 var ErrProxyHeader = errors.New("not a PROXY protocol v2 header")
 
 const (
 	proxySignature = "\r\n\r\n\x00\r\nQUIT\n"
-	proxyFixed     = 16 // bytes of a header before its addresses
+	proxyFixed     = 16 // size of the header before its addresses, in bytes
 )
 
-// BeginsProxyHeader reports whether a PROXY protocol header of version 2 begins with this byte.
+// BeginsProxyHeader reports whether this can be the first byte of a PROXY protocol header of version 2.
 func BeginsProxyHeader(first byte) bool { return first == proxySignature[0] }
 
-// ReadProxyHeader reads the header that a load balancer sends first on a TCP connection (PROXY protocol version 2, section 2.2 of
-// haproxy's proxy-protocol.txt), and no byte beyond it. It returns the address of the client, or the zero value if the connection is the
-// load balancer's own (LOCAL), such as a health check.
+// ReadProxyHeader reads the header that a load balancer sends first on a TCP connection (PROXY protocol version 2,
+// section 2.2 of haproxy's proxy-protocol.txt). It reads no byte after the header. It returns the address of the
+// client. If the connection is the load balancer's own (LOCAL), such as a health check, it returns the zero value.
 func ReadProxyHeader(r io.Reader) (client netip.AddrPort, err error) {
 	var head [proxyFixed]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -63,10 +63,10 @@ func ReadProxyHeader(r io.Reader) (client netip.AddrPort, err error) {
 	return netip.AddrPortFrom(addr.Unmap(), binary.BigEndian.Uint16(rest[2*ip:])), nil
 }
 
-// Proxies are the addresses of proxies that are believed whose client they speak for. The zero value is none.
+// Proxies are the addresses of trusted proxies: the client that their header names is believed. The zero value is empty.
 type Proxies []netip.Prefix
 
-// ParseProxies reads addresses and networks, such as 10.0.0.7 and 10.1.0.0/16.
+// ParseProxies parses addresses and networks, such as 10.0.0.7 and 10.1.0.0/16.
 func ParseProxies(list []string) (all Proxies, err error) {
 	for _, text := range list {
 		text = strings.TrimSpace(text)
@@ -82,7 +82,7 @@ func ParseProxies(list []string) (all Proxies, err error) {
 	return all, nil
 }
 
-// Has reports whether ip is one of them.
+// Has reports whether ip is the address of a trusted proxy.
 func (p Proxies) Has(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(ip) })

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// proxyHeader is a header as a balancer sends it.
+// proxyHeader returns a header as a load balancer sends it.
 func proxyHeader(command, family byte, addresses []byte, extensions string) []byte {
 	b := append([]byte("\r\n\r\n\x00\r\nQUIT\n"), command, family)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(addresses)+len(extensions)))
@@ -26,7 +26,7 @@ func TestProxyHeaders(t *testing.T) {
 	mapped := append(append(netip.MustParseAddr("::ffff:192.0.2.7").AsSlice(), make([]byte, 16)...), 0x30, 0x39, 0, 0)
 	for name, c := range map[string]struct {
 		raw  []byte
-		want string // empty: refused
+		want string // empty if it must be refused
 	}{
 		"IPv4":               {proxyHeader(0x21, 0x11, proxyIPv4, ""), "192.0.2.7:12345"},
 		"IPv6":               {proxyHeader(0x21, 0x21, proxyIPv6, ""), "[2001:db8::7]:12345"},

@@ -8,49 +8,49 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// Presence is whether the peer of an accepted connection is still there and has sent something.
+// Presence says whether the peer of an accepted connection still exists and has sent anything.
 type Presence uint8
 
 // Presences.
 const (
 	PeerGone   Presence = iota + 1
 	PeerSilent          // nothing has arrived
-	PeerSpoke           // something has
+	PeerSpoke           // something has arrived
 )
 
 // Entrant is a connection that waits for admission. No method may block. Admit and Evict may be called from any goroutine.
 type Entrant interface {
 	// Admit is called once, when the connection is admitted.
 	Admit()
-	// Evict is called at most once, as the last method: the connection, which is counted as refused, must be closed.
+	// Evict is called at most once, as the last method. It must close the connection, which is already counted as refused.
 	Evict()
-	// Peek reports what is known of the peer. It is called with a lock held, before Admit.
+	// Peek returns the peer's presence. It is called before Admit, with a lock held.
 	Peek() Presence
 }
 
-// state of a Ticket; those below queueCount are also the index of its queues.
+// state is the state of a Ticket. States below queueCount are also indexes of queues.
 type state uint8
 
 const (
 	silent    state = iota // pending, no LOGIN yet
 	answering              // pending, the LOGIN is being answered
-	waiting                // held
+	waiting                // waiting for admission
 	queueCount
-	outside // not admitted yet
+	outside // created, but neither admitted nor waiting
 	left
 )
 
-// Ticket is the admission state of one connection until its login. Call LoggedIn when the connection logs in, or Leave when it ends before;
-// further calls do nothing. All methods but Enter and Wait may be called on a nil Ticket.
+// Ticket is the admission state of one connection until its login. Call LoggedIn when the connection logs in, or Leave
+// if it ends before that. Further calls do nothing. All methods except Enter and Wait may be called on a nil Ticket.
 type Ticket struct {
 	a      *Admission
-	source *source // nil: counts in all only
+	source *source // nil for a proxy, which only the total limit concerns
 
 	// guarded by a.mu
 	state state
-	since time.Time // of the state
+	since time.Time // when state last changed
 	owner Entrant
-	evict func() // instead of owner.Evict, once the connection is open
+	evict func() // called instead of owner.Evict, once the connection is open
 	links [linkCount]list.Link[*Ticket]
 }
 
@@ -64,7 +64,8 @@ func (a *Admission) Ticket(ip netip.Addr) *Ticket {
 // TrustedTicket returns a ticket for a connection from a proxy whose header has not arrived yet. Only PendingMax limits it.
 func (a *Admission) TrustedTicket() *Ticket { return &Ticket{a: a, state: outside} }
 
-// Enter admits the connection now or counts and returns a refusal: the caller should close it at once.
+// Enter admits the connection now, and returns 0. Otherwise it counts and returns a refusal; the caller
+// should then close the connection at once.
 func (t *Ticket) Enter() counters.Refusal {
 	a := t.a
 	a.mu.Lock()
@@ -81,8 +82,8 @@ func (t *Ticket) Enter() counters.Refusal {
 	return why
 }
 
-// Wait admits the connection as soon as the limits allow it, and then calls e.Admit, possibly before Wait returns. If too many connections
-// wait already, the refusal is counted and returned.
+// Wait admits the connection as soon as the limits allow it, and then calls e.Admit, possibly before Wait returns. If
+// too many connections are waiting already, it counts and returns a refusal.
 func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	a := t.a
 	a.mu.Lock()
@@ -90,7 +91,7 @@ func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	t.owner = e
 	why := a.refusal(t.source, now)
 	var evicted []*Ticket
-	if why == 0 && t.source.held == 0 { // held connections of the source go first
+	if why == 0 && t.source.held == 0 { // waiting connections of the source go first
 		evicted = a.grant(t, now)
 		a.mu.Unlock()
 		finish([]*Ticket{t}, evicted)
@@ -111,7 +112,7 @@ func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	return why
 }
 
-// OnEvict replaces the Entrant's Evict by f, which is not called if the ticket has been evicted already.
+// OnEvict makes f replace the Entrant's Evict. f is not called if the ticket has been evicted already.
 func (t *Ticket) OnEvict(f func()) {
 	if t == nil {
 		return
@@ -121,7 +122,7 @@ func (t *Ticket) OnEvict(f func()) {
 	t.a.mu.Unlock()
 }
 
-// LoginRead reports that a LOGIN is being answered, so the connection does not count as silent.
+// LoginRead records that a LOGIN is being answered, so the connection no longer counts as silent.
 func (t *Ticket) LoginRead() {
 	if t == nil {
 		return
@@ -134,7 +135,7 @@ func (t *Ticket) LoginRead() {
 	}
 }
 
-// LoggedIn ends the admission after a login, and returns its cost to the source's rate.
+// LoggedIn ends the admission after a login. It gives one token back to the source's rate.
 func (t *Ticket) LoggedIn() { t.leave(true) }
 
 // Leave ends the admission of a connection that has not logged in.
@@ -153,7 +154,7 @@ func (t *Ticket) leave(loggedIn bool) {
 	}
 	a.remove(t)
 	for at := t.source; at != nil && loggedIn; at = at.network {
-		at.tokens++ // the next fill bounds it
+		at.tokens++ // the next fill limits it
 		at.earned++
 	}
 	var in, evicted []*Ticket
@@ -164,13 +165,14 @@ func (t *Ticket) leave(loggedIn bool) {
 	finish(in, evicted)
 }
 
-// hold has t wait. If too many wait, it drops one that is gone or has sent nothing. The caller holds mu.
+// hold makes t wait. If too many connections wait, it drops one that has ended or sent nothing. It returns
+// false if there is none. The caller holds mu.
 func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	l := &a.limits
 	if l.HeldMax <= 0 || t.source == nil {
 		return false, nil
 	}
-	from := (*queue)(nil) // one of these is dropped; dropping one of the source lowers both counts
+	from := (*queue)(nil) // one ticket of this queue must be dropped; dropping one of the source lowers both counts
 	switch {
 	case l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax:
 		from = &t.source.queues[waiting]
@@ -192,7 +194,7 @@ func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	return true, gone
 }
 
-// oldestSilent returns the first of the peeksMax oldest held connections that is gone or has sent nothing, nil without one.
+// oldestSilent returns the first of the peeksMax oldest waiting connections that has ended or sent nothing, or nil.
 func oldestSilent(q *queue) *Ticket {
 	looks := 0
 	for t := range q.All() {
@@ -206,13 +208,13 @@ func oldestSilent(q *queue) *Ticket {
 	return nil
 }
 
-// drop ends the waiting of a held ticket. The caller holds mu.
+// drop removes a waiting ticket and counts it as refused. The caller holds mu.
 func (a *Admission) drop(t *Ticket, why counters.Refusal) {
 	a.remove(t)
 	a.count.Refused.Add(why, 1)
 }
 
-// tick admits held connections as far as the limits allow, and drops those that have waited for too long.
+// tick admits waiting connections as far as the limits allow it, and drops those that have waited longer than HeldFor.
 func (a *Admission) tick() {
 	a.mu.Lock()
 	now := a.now()
@@ -221,7 +223,7 @@ func (a *Admission) tick() {
 		a.drop(t, counters.RefusedHeld)
 		gone = append(gone, t)
 	}
-	for s := range a.waiting { // in any order, which is fair
+	for s := range a.waiting { // map order is random, which is fair
 		i, g := a.admit(s, now)
 		in, gone = append(in, i...), append(gone, g...)
 	}
@@ -234,8 +236,8 @@ func (a *Admission) tick() {
 	finish(in, gone)
 }
 
-// admit admits held connections of a source, oldest first, as far as its limits allow. One that has sent nothing yet goes to the end of the
-// queue. The caller holds mu.
+// admit admits waiting connections of a source, oldest first, as far as the limits allow it. A connection that has sent
+// nothing yet moves to the end of the queue. The caller holds mu.
 func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
 	for looks := 0; s.held > 0 && looks < peeksMax && a.refusal(s, now) == 0; {
 		t := s.queues[waiting].First()
@@ -256,7 +258,7 @@ func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
 	return in, gone
 }
 
-// finish calls Admit and Evict of the owners. The caller does not hold mu.
+// finish calls Admit and Evict of the tickets' owners. The caller does not hold mu.
 func finish(in, out []*Ticket) {
 	for _, t := range out {
 		t.a.mu.Lock()
@@ -308,7 +310,7 @@ func (a *Admission) remove(t *Ticket) {
 	}
 }
 
-// tally is how many connections are pending and held.
+// tally counts pending and waiting connections.
 type tally struct{ pending, held int }
 
 func (n *tally) add(s state, delta int) {
@@ -319,7 +321,7 @@ func (n *tally) add(s state, delta int) {
 	}
 }
 
-// A ticket has one link per kind of queue.
+// Indexes of a ticket's links. A ticket has one link for each kind of queue.
 const (
 	inAll = iota
 	inSource

@@ -12,13 +12,13 @@ import (
 	"troupe/messages/counters"
 )
 
-// guest is an Entrant of a test.
+// guest is an Entrant for tests.
 type guest struct {
 	ticket   *Ticket
 	refused  counters.Refusal
 	presence atomic.Uint32
 	in, out  atomic.Bool
-	at       time.Duration // when it came in
+	at       time.Duration // when it was admitted
 	door     *door
 }
 
@@ -42,7 +42,7 @@ func atDoor(t *testing.T, l AdmissionLimits, test func(d *door)) {
 	})
 }
 
-// pass lets time pass, and all that is due in it happen.
+// pass waits for t and until everything that is due has happened.
 func (d *door) pass(t time.Duration) {
 	time.Sleep(t)
 	synctest.Wait()
@@ -85,7 +85,7 @@ func (d *door) waits() int64 { return d.count.Held.Load() }
 
 func (d *door) refusals(why counters.Refusal) int64 { return d.count.Refused.Get(why) }
 
-// Who is over the rate waits for its turn, oldest first, and is not refused.
+// Connections over the rate wait for their turn, oldest first, and are not refused.
 func TestOverTheRateConnectionsWait(t *testing.T) {
 	atDoor(t, AdmissionLimits{RatePerIP: 50, BurstPerIP: 200, HeldMax: 1000}, func(d *door) {
 		all := d.many(300, "10.0.0.1", PeerSpoke)
@@ -103,8 +103,8 @@ func TestOverTheRateConnectionsWait(t *testing.T) {
 	})
 }
 
-// Who logs in costs nothing of the rate, and makes room for more: a crowd of any
-// size behind one address comes in as fast as it logs in.
+// A login gives its token back to the rate and makes room for more connections. So any number of players behind one
+// address are admitted as fast as they log in.
 func TestLoginsPaceACrowd(t *testing.T) {
 	const rtt = 300 * time.Millisecond
 	atDoor(t, AdmissionLimits{RatePerIP: 50, BurstPerIP: 200, PendingMax: 2000, PendingPerIPMax: 20, HeldMax: 4000, HeldFor: 10 * time.Second}, func(d *door) {
@@ -145,8 +145,8 @@ func TestHeldConnectionsThatAreGoneOrSilentCostNothing(t *testing.T) {
 	})
 }
 
-// Places to wait are bounded. Who has said nothing makes room, who has spoken does
-// not.
+// The number of waiting connections is limited. Over the limit, a connection that has sent nothing is
+// dropped; one that has sent something is not.
 func TestWhoMayWaitIsBounded(t *testing.T) {
 	for name, l := range map[string]AdmissionLimits{
 		"in all": {HeldMax: 4}, "per address": {HeldMax: 100, HeldPerIPMax: 4}, "nobody": {},
@@ -172,10 +172,10 @@ func TestWhoMayWaitIsBounded(t *testing.T) {
 	}
 }
 
-// Where both an address and all together have too many that wait, one place is enough.
+// If both the limit of an address and the total limit of waiting connections are reached, dropping one connection is enough.
 func TestOneHeldConnectionGivesWayToOne(t *testing.T) {
 	atDoor(t, AdmissionLimits{RatePerIP: 0.01, BurstPerIP: 1, HeldMax: 2, HeldPerIPMax: 1, HeldFor: time.Minute}, func(d *door) {
-		d.many(1, "10.0.0.1", PeerSpoke) // takes what the rate allows at once
+		d.many(1, "10.0.0.1", PeerSpoke) // uses up the rate
 		d.many(1, "10.0.0.2", PeerSpoke)
 		older, other := d.come("10.0.0.1", PeerSilent), d.come("10.0.0.2", PeerSilent)
 		newer := d.come("10.0.0.1", PeerSpoke)
@@ -189,8 +189,8 @@ func TestOneHeldConnectionGivesWayToOne(t *testing.T) {
 	})
 }
 
-// Where the pool is full, silent connections of those who have many give way at
-// once; among equals only after a second.
+// If PendingMax is reached, silent connections of sources with many connections are evicted at once. Among sources with
+// equal numbers they are evicted only after a second.
 func TestTheOldestSilentConnectionGivesWay(t *testing.T) {
 	atDoor(t, AdmissionLimits{PendingMax: 40, PendingPerIPMax: 20, HeldMax: 100}, func(d *door) {
 		var quiet []*guest
@@ -214,7 +214,7 @@ func TestTheOldestSilentConnectionGivesWay(t *testing.T) {
 	})
 }
 
-// A LOGIN that is being answered is not silence.
+// While its LOGIN is being answered, a connection does not count as silent.
 func TestALoginUnderWayDoesNotGiveWay(t *testing.T) {
 	atDoor(t, AdmissionLimits{PendingMax: 10, HeldMax: 100, HeldFor: time.Minute}, func(d *door) {
 		busy := d.many(10, "10.0.0.1", PeerSpoke)
@@ -234,7 +234,7 @@ func TestALoginUnderWayDoesNotGiveWay(t *testing.T) {
 	})
 }
 
-// A /48 of IPv6 is bounded as a whole, in connections and in rate.
+// A /48 of IPv6 is limited as a whole, both in connections and in rate.
 func TestAnIPv6NetworkIsBoundedAsAWhole(t *testing.T) {
 	atDoor(t, AdmissionLimits{PendingPerIPMax: 2, HeldMax: 100}, func(d *door) {
 		var all []*guest
@@ -262,7 +262,7 @@ func TestAnIPv6NetworkIsBoundedAsAWhole(t *testing.T) {
 	})
 }
 
-// A connection that is open is told otherwise than one that is not.
+// An open connection is evicted by its own function, set with OnEvict.
 func TestAnOpenConnectionIsEvictedInItsOwnWay(t *testing.T) {
 	atDoor(t, AdmissionLimits{PendingMax: 1}, func(d *door) {
 		open := d.come("10.0.0.1", PeerSpoke)

@@ -1,6 +1,5 @@
-// Package actorstest runs the whole tree of actors in memory, in virtual time:
-// a World is a System inside a testing/synctest bubble, with connections that
-// are lists instead of sockets and a game whose callbacks a test writes. At the
-// end of every World all frames must have come back, all gauges stand at zero,
-// and no actor is left. For tests only.
+// Package actorstest runs the whole tree of actors in memory and in virtual time. A World is a System inside a
+// testing/synctest bubble. Its connections are lists instead of sockets, and the test writes the game's callbacks. At
+// the end of every World all frames must have been released, all gauges must be zero, and no actor may be left. For
+// tests only.
 package actorstest

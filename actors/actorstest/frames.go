@@ -10,20 +10,19 @@ import (
 	"troupe/messages/wire"
 )
 
-// Refs reads the reference count of a frame, which wire keeps to itself.
+// Refs reads the reference count of a frame, which is private to package wire.
 func Refs(f *wire.Frame) int64 {
 	v := reflect.ValueOf(f).Elem().FieldByName("refs").FieldByName("v")
 	return int64(atomic.LoadInt32((*int32)(unsafe.Pointer(v.UnsafeAddr()))))
 }
 
-// Frames holds one reference to each of many frames, and says in the end
-// whether it is the last to do so.
+// Frames holds one reference to each of many frames. At the end of a test it checks that no other references are left.
 type Frames struct {
 	mu  sync.Mutex
 	all map[*wire.Frame]bool
 }
 
-// Track takes a reference to f, once, and returns f.
+// Track takes one reference to f, even if it is called repeatedly, and returns f.
 func (c *Frames) Track(f *wire.Frame) *wire.Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +36,7 @@ func (c *Frames) Track(f *wire.Frame) *wire.Frame {
 	return f
 }
 
-// held reports whether somebody else holds a frame.
+// held reports whether there is another reference to any of the frames.
 func (c *Frames) held() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +48,7 @@ func (c *Frames) held() bool {
 	return false
 }
 
-// Balanced fails t for every frame that somebody else holds, and lets go of all.
+// Balanced fails t for every frame to which there is another reference, and releases all frames.
 func (c *Frames) Balanced(t testing.TB) {
 	t.Helper()
 	c.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// Game is a script whose callbacks a test may set; those that are not set
-// answer as a script that lacks them. It writes down what is called.
+// Game is a script whose callbacks a test may set. A callback that is not set behaves as in a script that lacks it.
+// Game records all calls.
 type Game struct {
 	script.Base
 	Conf     script.Configuration
@@ -30,7 +30,7 @@ type Game struct {
 	Join     func(g messages.GroupID, peer messages.PeerID) bool
 	Leave    func(g messages.GroupID, peer messages.PeerID) bool
 
-	Session script.Session // from Init on
+	Session script.Session // set by Init
 
 	w     *World
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func (g *Game) note(format string, args ...any) {
 	g.calls = append(g.calls, fmt.Sprintf(format, args...))
 }
 
-// Take returns the callbacks since the last Take, once all is idle.
+// Take waits until all actors are idle and returns the callbacks since the last Take.
 func (g *Game) Take() []string {
 	if g.w != nil {
 		g.w.WaitIdle()
@@ -57,7 +57,7 @@ func (g *Game) Take() []string {
 	return calls
 }
 
-// Peers returns the ids of the players, in order.
+// Peers returns the peer ids of the players, in order.
 func (g *Game) Peers() []messages.PeerID {
 	var ids []messages.PeerID
 	for _, p := range g.Session.Players() {
@@ -123,8 +123,8 @@ func (g *Game) OnPlayerAccepted(p script.Player) {
 	}
 }
 
-// OnPlayerDetached implements script.Handler. It is noted only where a test has
-// set it, as OnPlayerReconnected is.
+// OnPlayerDetached implements script.Handler. Like OnPlayerReconnected, it is recorded only if the test has set the
+// callback.
 func (g *Game) OnPlayerDetached(peer messages.PeerID, reason string) script.Decision {
 	if g.Detached == nil {
 		return script.Hold
@@ -180,7 +180,7 @@ func (g *Game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) scr
 	return script.AllowIf(g.Leave == nil || g.Leave(id, peer))
 }
 
-// ScriptLimits returns the limits of scripts in realtime.md 18.3 and reliability.md 5.2.
+// ScriptLimits returns the limits of scripts from realtime.md 18.3 and reliability.md 5.2.
 func ScriptLimits() script.Limits {
 	return script.Limits{Callback: 30 * time.Second, Tick: 50 * time.Millisecond, TimersMax: 10_000, MemoryMax: 256 << 20}
 }

@@ -11,9 +11,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// Link is a connection whose peer is a list. It keeps the contract of
-// transport.Conn: Close writes what is queued, Ended is called once, last, and
-// from a goroutine of its own.
+// Link is a connection whose peer is a list. It follows the contract of transport.Conn: Close writes the queued data,
+// and Ended is called exactly once, at the very end and from its own goroutine.
 type Link struct {
 	frames *Frames
 	opened time.Time
@@ -27,7 +26,7 @@ type Link struct {
 	lingers  bool
 	ended    bool
 	loggedIn bool
-	acked    uint64 // as Slow said
+	acked    uint64 // set by Slow
 	stuck    bool
 	got      []string
 	bytes    int
@@ -39,7 +38,7 @@ type Link struct {
 	marks    []uint64
 }
 
-// Numbers are what a frame carries for a client of the extension.
+// Numbers are the message numbers that a frame carries for a client that uses the extension.
 type Numbers struct{ RelSeq, Ack uint64 }
 
 // Append implements wire.Sink.
@@ -56,7 +55,7 @@ func (l *Link) Append(f *wire.Frame) bool {
 // AppendNumbered implements wire.Sink.
 func (l *Link) AppendNumbered(f *wire.Frame, relSeq, ack uint64) bool {
 	l.numbers = append(l.numbers, Numbers{relSeq, ack})
-	if relSeq == 0 { // an ack alone
+	if relSeq == 0 { // an ack packet
 		l.frames.Track(f)
 		return true
 	}
@@ -76,7 +75,7 @@ func (l *Link) LoginResult() wire.LoginResult {
 	return l.result
 }
 
-// resultOf parses what the host itself has made.
+// resultOf parses a LOGIN_RESPONSE that the host has built.
 func resultOf(f *wire.Frame) (r wire.LoginResult) {
 	var h wire.Header
 	packet, err := wire.SplitUnit(f.Unit())
@@ -92,7 +91,7 @@ func resultOf(f *wire.Frame) (r wire.LoginResult) {
 	return r
 }
 
-// Numbers returns the numbers of the frames since the last call that had any.
+// Numbers returns the numbers of the numbered frames since the last call.
 func (l *Link) Numbers() []Numbers {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,7 +142,7 @@ func (l *Link) Send(f *wire.Frame) {
 	l.sends = append(l.sends, f)
 }
 
-// Ping implements connection.Link. The peer echoes it at once unless it is silent.
+// Ping implements connection.Link. The peer echoes the payload at once unless it is silent.
 func (l *Link) Ping(payload []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,8 +162,7 @@ func (l *Link) Reached() (acked uint64, ping bool) {
 // PongsInOrder implements player.Link.
 func (l *Link) PongsInOrder() bool { return true }
 
-// Slow says how much output the peer's system has acknowledged, and that a ping is still on
-// its way to it.
+// Slow sets how many bytes of output the peer's system has acknowledged. stuck says that a ping has not reached it yet.
 func (l *Link) Slow(acked uint64, stuck bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,7 +191,7 @@ func (l *Link) Close(reason messages.CloseReason) {
 	}
 }
 
-// end is the end of the connection, whoever wanted it.
+// end ends the connection, no matter which side caused it.
 func (l *Link) end(clean bool, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,7 +208,7 @@ func (l *Link) end(clean bool, why string) {
 	}
 }
 
-// Stall keeps the peer from reading, or lets it go on.
+// Stall stops the peer from reading, or lets it continue.
 func (l *Link) Stall(on bool) {
 	l.mu.Lock()
 	l.stalled = on
@@ -218,15 +216,15 @@ func (l *Link) Stall(on bool) {
 	l.mu.Unlock()
 }
 
-// Silence keeps the peer from answering pings.
+// Silence stops the peer from answering pings.
 func (l *Link) Silence() {
 	l.mu.Lock()
 	l.silent = true
 	l.mu.Unlock()
 }
 
-// Linger keeps the connection from ending when the host closes it, as a slow
-// peer does, until the test ends it.
+// Linger delays the end of the connection after the host has closed it, as a slow peer would. The test must end the
+// connection.
 func (l *Link) Linger() {
 	l.mu.Lock()
 	l.lingers = true
@@ -242,22 +240,22 @@ func (l *Link) Take() []string {
 	return got
 }
 
-// Closed returns with what reason the host closed the connection, 0 if it did
-// not, and when, counted from the opening.
+// Closed returns the reason with which the host closed the connection, or 0 if it did not. The second result is the
+// time of the close since the connection was opened.
 func (l *Link) Closed() (messages.CloseReason, time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.reason, l.closedAt
 }
 
-// Pings returns when pings were sent, counted from the opening.
+// Pings returns the times at which pings were sent, since the connection was opened.
 func (l *Link) Pings() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]time.Duration(nil), l.pings...)
 }
 
-// describe puts one packet into words.
+// describe describes one packet as text.
 func describe(unit []byte) string {
 	packet, err := wire.SplitUnit(unit)
 	if err != nil {
@@ -299,7 +297,7 @@ func describe(unit []byte) string {
 	return fmt.Sprintf("%s%d from %d to %s: %s", channel, h.OpCode, h.Sender, target, h.Payload)
 }
 
-// Fast is a fast channel whose peer is the list of its Link.
+// Fast is a fast channel. It appends what it sends to the list of its Link.
 type Fast struct {
 	link *Link
 

@@ -23,10 +23,10 @@ import (
 	"troupe/messages/wire"
 )
 
-// Names of what a World offers.
+// Ids of the fleets in a World.
 const (
 	Fleet    messages.FleetID = "fleet-test"
-	Small    messages.FleetID = "fleet-small" // one game session
+	Small    messages.FleetID = "fleet-small" // has room for one game session
 	Asleep   messages.FleetID = "fleet-asleep"
 	Alias    messages.AliasID = "alias-test"
 	Terminal messages.AliasID = "alias-terminal"
@@ -35,26 +35,26 @@ const (
 	Away                      = "away"
 )
 
-// World is one System in a bubble. Its methods are for the test's goroutine.
+// World is one System in a bubble. Only the test's goroutine may call its methods.
 type World struct {
 	*testing.T
 	System  *actors.System
 	Count   *counters.Set
 	Frames  Frames
-	Panics  int64 // how many actor panics the test wants
+	Panics  int64 // number of actor panics that the test expects
 	Failure []string
-	handler script.Handler // of the next game session
-	real    bool           // in real time, not in a bubble
+	handler script.Handler // handler of the next game session
+	real    bool           // runs in real time, not in a bubble
 }
 
-// Run runs a test in a World whose options it may change first.
+// Run runs a test in a World. change may modify the World's options first.
 func Run(t *testing.T, change func(o *actors.Options), test func(w *World)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { run(t, false, change, test) })
 }
 
-// RunReal is Run in real time, for what has parts outside of the process: nothing
-// has happened yet when a method returns, so a test waits with Until.
+// RunReal is like Run, but in real time, for tests with parts outside the process. When a method returns, its effects
+// may not have happened yet, so a test waits for them with Until.
 func RunReal(t *testing.T, change func(o *actors.Options), test func(w *World)) {
 	t.Helper()
 	run(t, true, change, test)
@@ -93,9 +93,9 @@ func run(t *testing.T, real bool, change func(o *actors.Options), test func(w *W
 		t.Fatal(err)
 	}
 	w.System = system
-	w.Pass(time.Second) // nothing real happens in the nanosecond of the start
+	w.Pass(time.Second) // nothing in a test happens at the very start of virtual time
 	done := false
-	defer func() { // a test that gives up must not leave goroutines in its bubble
+	defer func() { // a test that stops early must not leave goroutines in its bubble
 		if !done {
 			w.System.Close()
 			w.Pass(libraryRest)
@@ -106,17 +106,17 @@ func run(t *testing.T, real bool, change func(o *actors.Options), test func(w *W
 	done = true
 }
 
-// Strict turns reconnection off.
+// Strict disables reconnection.
 func Strict(o *actors.Options) { o.Fleet.Session.ReconnectWindow = 0 }
 
-// libraryRest is how long the library's counter of dead letters may still run.
+// libraryRest is how long the library's counter of dead letters may continue to run.
 const libraryRest = 2 * time.Second
 
 func (w *World) close() {
 	w.Helper()
 	w.System.Close()
 	w.Pass(libraryRest)
-	if w.real { // connections end in goroutines of their own
+	if w.real { // connections end in their own goroutines
 		w.Until(func() string {
 			if w.Frames.held() {
 				return "frames are held"
@@ -144,17 +144,17 @@ func (w *World) close() {
 	}
 }
 
-// WaitIdle waits until nothing more happens without time passing.
+// WaitIdle waits until nothing more can happen unless time passes.
 func (w *World) WaitIdle() {
 	if !w.real {
 		synctest.Wait()
 	}
 }
 
-// Pass lets virtual time pass. What the test has read of an actor's state happens before
-// what the actor does meanwhile: synctest.Wait orders what actors did before a test's
-// reads, but time orders nothing, and an actor whose timer fires has heard nothing from
-// the test. Ready locks every shard, and so does a worker before it runs an actor.
+// Pass lets virtual time pass. It also establishes that the test's earlier reads of an actor's state happen before what
+// the actor does in that time. synctest.Wait orders only the actors' earlier work before the test's reads. The passing
+// of time orders nothing, so an actor whose timer fires is not synchronized with the test. Ready is: it locks every
+// shard, and a worker locks its shard before it runs an actor.
 func (w *World) Pass(d time.Duration) {
 	if !w.real {
 		w.System.Ready()
@@ -163,7 +163,7 @@ func (w *World) Pass(d time.Duration) {
 	}
 }
 
-// Until waits, in real time, until check finds nothing missing.
+// Until waits, in real time, until check returns "".
 func (w *World) Until(check func() (missing string)) {
 	w.Helper()
 	missing := check()
@@ -175,10 +175,10 @@ func (w *World) Until(check func() (missing string)) {
 	}
 }
 
-// untilMax is for machines that are busy.
+// untilMax allows for busy machines.
 const untilMax = time.Minute
 
-// Try asks for a game session.
+// Try creates a game session, or returns the error.
 func (w *World) Try(req messages.CreateGameSession, h script.Handler) (*messages.GameSession, error) {
 	w.handler = h
 	if g, ok := h.(interface{ in(*World) }); ok {
@@ -189,7 +189,7 @@ func (w *World) Try(req messages.CreateGameSession, h script.Handler) (*messages
 	return g, err
 }
 
-// Create makes a game session for up to 100 players; a nil handler is the relay.
+// Create creates a game session for up to 100 players. A nil handler means the relay.
 func (w *World) Create(h script.Handler) messages.GameSessionID {
 	w.Helper()
 	g, err := w.Try(messages.CreateGameSession{FleetID: Fleet, MaxPlayers: 100}, h)
@@ -199,7 +199,7 @@ func (w *World) Create(h script.Handler) messages.GameSessionID {
 	return g.ID
 }
 
-// Game reads a game session, once all is idle.
+// Game returns a game session after all actors are idle.
 func (w *World) Game(id messages.GameSessionID) *messages.GameSession {
 	w.Helper()
 	w.WaitIdle()
@@ -210,7 +210,7 @@ func (w *World) Game(id messages.GameSessionID) *messages.GameSession {
 	return g
 }
 
-// Seats reserves seats.
+// Seats reserves player sessions.
 func (w *World) Seats(game messages.GameSessionID, players ...messages.PlayerID) ([]*messages.PlayerSession, error) {
 	req := messages.CreatePlayerSessions{GameSessionID: game}
 	for _, p := range players {
@@ -221,7 +221,7 @@ func (w *World) Seats(game messages.GameSessionID, players ...messages.PlayerID)
 	return seats, err
 }
 
-// Seat reserves one seat.
+// Seat reserves one player session.
 func (w *World) Seat(game messages.GameSessionID) messages.PlayerSessionID {
 	w.Helper()
 	seats, err := w.Seats(game, "somebody")
@@ -231,7 +231,7 @@ func (w *World) Seat(game messages.GameSessionID) messages.PlayerSessionID {
 	return seats[0].ID
 }
 
-// Seated reads a player session, once all is idle.
+// Seated returns a player session after all actors are idle.
 func (w *World) Seated(id messages.PlayerSessionID) *messages.PlayerSession {
 	w.Helper()
 	w.WaitIdle()
@@ -242,8 +242,8 @@ func (w *World) Seated(id messages.PlayerSessionID) *messages.PlayerSession {
 	return list[0]
 }
 
-// Want fails unless a player session has a status and its game session counts
-// so many players.
+// Want fails unless the player session has the given status and its game session has the given number of current
+// players.
 func (w *World) Want(id messages.PlayerSessionID, s messages.PlayerSessionStatus, current int) {
 	w.Helper()
 	p := w.Seated(id)
@@ -255,7 +255,7 @@ func (w *World) Want(id messages.PlayerSessionID, s messages.PlayerSessionStatus
 	}
 }
 
-// Equal fails unless a list is as wanted.
+// Equal fails unless got has the elements want.
 func Equal[E comparable](w *World, what string, got []E, want ...E) {
 	w.Helper()
 	if !slices.Equal(got, want) {
@@ -263,7 +263,7 @@ func Equal[E comparable](w *World, what string, got []E, want ...E) {
 	}
 }
 
-// IsError fails unless err is a refusal with a code.
+// IsError fails unless err has the given code.
 func (w *World) IsError(err error, code messages.ErrorCode) {
 	w.Helper()
 	if !errors.Is(err, &messages.Error{Code: code}) {
@@ -296,13 +296,13 @@ func (w *World) Open() *Client {
 	return c
 }
 
-// Take is Link.Take once all is idle.
+// Take is like Link.Take, after all actors are idle.
 func (c *Client) Take() []string { c.w.WaitIdle(); return c.Link.Take() }
 
-// Numbers is Link.Numbers once all is idle.
+// Numbers is like Link.Numbers, after all actors are idle.
 func (c *Client) Numbers() []Numbers { c.w.WaitIdle(); return c.Link.Numbers() }
 
-// Closed is Link.Closed once all is idle.
+// Closed is like Link.Closed, after all actors are idle.
 func (c *Client) Closed() (messages.CloseReason, time.Duration) {
 	c.w.WaitIdle()
 	return c.Link.Closed()
@@ -323,15 +323,15 @@ func (c *Client) LogIn(id messages.PlayerSessionID, payload string) {
 	c.Handle.Login(&player.Login{ID: id, Payload: []byte(payload), From: c.Handle, At: time.Now()})
 }
 
-// LogInNumbered is LogIn by a client of the extension.
+// LogInNumbered is like LogIn, for a client that uses the extension.
 func (c *Client) LogInNumbered(id messages.PlayerSessionID, token string, received uint64) {
 	c.ID = id
 	c.Handle.Caps(wire.CapNumbers)
 	c.Handle.Login(&player.Login{ID: id, From: c.Handle, At: time.Now(), Caps: wire.CapNumbers, Token: token, LastReceived: received})
 }
 
-// SayAs is Say through an attachment that the caller holds, with number n (0: none), as a reader does that is
-// late: its connection is closed or replaced by then.
+// SayAs is like Say, but with an attachment that the caller has kept and with number n (0 for none). It simulates a
+// late reader whose connection has been closed or replaced in the meantime.
 func (c *Client) SayAs(a *player.Attachment, n uint64, op int32, to messages.PeerID, text string) {
 	c.w.Helper()
 	in := gamesession.NewInbound()
@@ -343,14 +343,13 @@ func (c *Client) SayAs(a *player.Attachment, n uint64, op int32, to messages.Pee
 	}
 }
 
-// SayNumbered is Say with a number.
+// SayNumbered is like Say, with a message number.
 func (c *Client) SayNumbered(n uint64, op int32, player messages.PeerID, text string) {
 	c.w.Helper()
 	c.SayAs(c.Handle.Attachment(), n, op, player, text)
 }
 
-// Ack acknowledges, as the connection's reader does with an ack of a client of the
-// extension.
+// Ack acknowledges messages, as the connection's reader does when an ack arrives from a client that uses the extension.
 func (c *Client) Ack(n uint64) {
 	c.w.Helper()
 	if a := c.Handle.Attachment(); !a.Player.Out.Acked(a.Epoch, n) {
@@ -358,7 +357,7 @@ func (c *Client) Ack(n uint64) {
 	}
 }
 
-// Enter opens a connection and logs in. The answer waits for Take.
+// Enter opens a connection and logs in. The answer stays in the list until Take.
 func (w *World) Enter(id messages.PlayerSessionID) *Client {
 	w.Helper()
 	c := w.Open()
@@ -367,7 +366,7 @@ func (w *World) Enter(id messages.PlayerSessionID) *Client {
 	return c
 }
 
-// Player reserves a seat and enters; the answer must be a yes and is taken away.
+// Player reserves a player session and enters. The login must be accepted. Player takes the answer from the list.
 func (w *World) Player(game messages.GameSessionID) *Client {
 	w.Helper()
 	c := w.Enter(w.Seat(game))
@@ -378,10 +377,10 @@ func (w *World) Player(game messages.GameSessionID) *Client {
 	return c
 }
 
-// Peer is the peer id of a client that is logged in.
+// Peer returns the peer id of a client that is logged in.
 func (c *Client) Peer() messages.PeerID { return c.Handle.Attachment().Peer }
 
-// carry is in.Carry with a frame, if there is one, that is tracked. A reader has other bytes in h's payload then.
+// carry calls in.Carry and tracks the frame, if there is one. Afterwards it overwrites h's payload, as a reader would.
 func (w *World) carry(in *gamesession.Inbound, h *wire.Header) {
 	if in.Carry(h); in.Frame != nil {
 		w.Frames.Track(in.Frame)
@@ -389,7 +388,7 @@ func (w *World) carry(in *gamesession.Inbound, h *wire.Header) {
 	clear(h.Payload)
 }
 
-// Post sends what a reader would post; it reports the result of the post. H is that of an application message, or nil.
+// Post posts a packet as a reader would, and returns the result. h is the header of an application message, or nil.
 func (c *Client) Post(kind gamesession.Kind, group messages.GroupID, reliable bool, h *wire.Header) error {
 	a := c.Handle.Attachment()
 	in := gamesession.NewInbound()
@@ -404,12 +403,12 @@ func (c *Client) Post(kind gamesession.Kind, group messages.GroupID, reliable bo
 	return err
 }
 
-// Say sends a reliable message without waiting.
+// Say sends a reliable message. It does not wait.
 func (c *Client) Say(op int32, player messages.PeerID, group messages.GroupID, text string) {
 	c.say(true, op, player, group, text)
 }
 
-// SayFast sends a message by the fast channel without waiting.
+// SayFast sends an unreliable message. It does not wait.
 func (c *Client) SayFast(op int32, player messages.PeerID, group messages.GroupID, text string) {
 	c.say(false, op, player, group, text)
 }
@@ -423,7 +422,7 @@ func (c *Client) say(reliable bool, op int32, player messages.PeerID, group mess
 	}
 }
 
-// Group sends a group operation without waiting.
+// Group sends a group operation. It does not wait.
 func (c *Client) Group(kind gamesession.Kind, g messages.GroupID) {
 	c.w.Helper()
 	if err := c.Post(kind, g, true, nil); err != nil {
@@ -431,13 +430,13 @@ func (c *Client) Group(kind gamesession.Kind, g messages.GroupID) {
 	}
 }
 
-// Depart closes the connection with 1000: a leave.
+// Depart closes the connection with code 1000, which means that the player leaves.
 func (c *Client) Depart() { c.end(true, "left"); c.w.WaitIdle() }
 
 // Lose breaks the connection.
 func (c *Client) Lose() { c.end(false, "reset"); c.w.WaitIdle() }
 
-// Panic makes the player actor, or the game session's actor, panic.
+// Panic makes the player actor or, if inSession is true, the game session's actor panic.
 func (c *Client) Panic(inSession bool) {
 	c.w.Panics++
 	a := c.Handle.Attachment()

@@ -11,13 +11,13 @@ import (
 	"troupe/messages"
 )
 
-// Max bounds the bans at a time.
+// Max is the maximum number of bans.
 const Max = 10_000
 
 // ErrTooMany says that there are Max bans.
 var ErrTooMany = errors.New("there are too many bans: lift some")
 
-// List holds bans. Its methods may be called from any goroutine; a nil List is empty and cannot be changed.
+// List holds bans. Any goroutine may call its methods. A nil *List is empty and cannot be changed.
 type List struct {
 	mu   sync.RWMutex
 	bans map[messages.PlayerID]messages.Ban
@@ -26,13 +26,13 @@ type List struct {
 // New returns an empty List.
 func New() *List { return &List{bans: make(map[messages.PlayerID]messages.Ban)} }
 
-// Has reports whether a player is banned at a time.
+// Has reports whether a player is banned at the time now.
 func (l *List) Has(player messages.PlayerID, now time.Time) bool {
 	_, ok := l.Find(player, now)
 	return ok
 }
 
-// Find returns the ban of a player that is in force at a time.
+// Find returns the ban of a player that is in force at the time now.
 func (l *List) Find(player messages.PlayerID, now time.Time) (b messages.Ban, ok bool) {
 	if l == nil {
 		return b, false
@@ -43,8 +43,9 @@ func (l *List) Find(player messages.PlayerID, now time.Time) (b messages.Ban, ok
 	return b, ok && now.Before(b.Until)
 }
 
-// Room returns the players whose bans are over, which Put may forget, or ErrTooMany if there is no
-// room for a ban of one more player. The ban of a player who has one is replaced.
+// Room checks whether there is room for a ban of player. It returns the players whose bans have expired; Put may forget
+// these. It returns ErrTooMany if there is no room. A new ban of a player that is already banned needs no room, because
+// it replaces the old one.
 func (l *List) Room(player messages.PlayerID, now time.Time) (over []messages.PlayerID, err error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -59,7 +60,7 @@ func (l *List) Room(player messages.PlayerID, now time.Time) (over []messages.Pl
 	return over, nil
 }
 
-// Put bans a player, instead of an earlier ban of the same player, and forgets bans that are over.
+// Put bans a player. It replaces an earlier ban of the same player and forgets the expired bans in over.
 func (l *List) Put(b messages.Ban, over []messages.PlayerID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +77,7 @@ func (l *List) Lift(player messages.PlayerID) {
 	delete(l.bans, player)
 }
 
-// There reports whether a player has a ban, also one that is over and not forgotten.
+// There reports whether the list contains a ban of a player, even if the ban has expired.
 func (l *List) There(player messages.PlayerID) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -84,7 +85,7 @@ func (l *List) There(player messages.PlayerID) bool {
 	return ok
 }
 
-// All returns the bans in force, the one that ends first at first.
+// All returns the bans in force, sorted by their end, earliest first.
 func (l *List) All(now time.Time) []messages.Ban {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -98,7 +99,7 @@ func (l *List) All(now time.Time) []messages.Ban {
 	return all
 }
 
-// Load returns the bans of a store, and those that it has damaged.
+// Load returns the bans in a store, and the records of bans that are damaged.
 func Load(s store.Store) (*List, []store.Damage, error) {
 	l := New()
 	var unread store.Unread

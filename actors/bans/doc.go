@@ -1,4 +1,4 @@
-// Package bans keeps the players that an operator keeps out for a time. Game sessions ask it at
-// each login, also at one that would resume. It has no actor: logins of all game sessions read it,
-// and operators seldom change it.
+// Package bans keeps the list of players that operators have banned for some time. Game sessions consult it at each
+// login, including logins that would resume a connection. The list is not an actor, because the logins of all game
+// sessions read it and operators seldom change it.
 package bans

@@ -9,15 +9,16 @@ import (
 	"troupe/messages"
 )
 
-// Timeouts bound how long a silent peer keeps its connection.
+// Timeouts limit how long a silent peer keeps its connection.
 type Timeouts struct {
-	// Login is the time from accept to LOGIN, default 10 s.
+	// Login is the time limit from accept to LOGIN. The default is 10 s.
 	Login time.Duration
-	// SilenceMin is the least silence after which a logged-in peer counts as lost; two ping intervals if that is more. Default 6 s.
+	// SilenceMin is the minimum silence after which a logged-in peer counts as lost. The limit is two ping intervals if
+	// that is longer. The default is 6 s.
 	SilenceMin time.Duration
 }
 
-// DefaultTimeouts returns the defaults of Timeouts.
+// DefaultTimeouts returns the default Timeouts.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second} // D-103, realtime.md 12
 }
@@ -48,34 +49,35 @@ const (
 	awaitingLogin state = iota
 	joining
 	serving
-	refusing // the answer is delayed
+	refusing // the refusal is delayed
 	finished
 )
 
-// lateness is how late the host's own timer may be; beyond it the deadline of the peer moves by the delay (reliability.md 2.7).
+// lateness is the largest acceptable delay of the host's own timer. If a tick is later than that, the peer's deadline
+// is extended by the delay (reliability.md 2.7).
 const lateness = time.Second
 
 // Actor supervises one connection.
 type Actor struct {
 	handle   *Handle
 	parent   *Supervisor
-	timer    *stage.Timer // login timeout, then ticks
+	timer    *stage.Timer // login timeout, later the timer for ticks
 	interval time.Duration
 	grace    time.Duration
 	state    state
-	stuck    bool   // at the last tick a ping had not reached the peer's system
-	pinged   bool   // a ping was sent
-	acked    uint64 // bytes that the peer's system had acknowledged at the last tick
+	stuck    bool   // at the last tick a ping had not yet reached the peer's system
+	pinged   bool   // at least one ping has been sent
+	acked    uint64 // number of bytes that the peer's system had acknowledged at the last tick
 
-	// times since the handle was opened; 0: not yet
+	// Times since the handle was opened. 0 means that the time is not set.
 	expected  time.Duration // when the next tick is due
 	lastPing  time.Duration
-	movedAt   time.Duration // when a tick last saw output before a ping move
-	reachedAt time.Duration // when a tick first saw a ping at the peer's system
-	trippedAt time.Duration // when the round trip was last counted
+	movedAt   time.Duration // time of the last tick at which the output queued before a ping had advanced
+	reachedAt time.Duration // time of the first tick at which a ping had reached the peer's system
+	trippedAt time.Duration // time at which the round trip was last measured
 }
 
-// payloads are pooled, because links take them through an interface.
+// payloads are pooled because links receive them through an interface, which would force an allocation.
 var payloads = sync.Pool{New: func() any { return new([20]byte) }}
 
 // Started implements stage.Actor.
@@ -111,7 +113,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// Stopped closes a connection that outlives its actor.
+// Stopped closes a connection that is still open when its actor stops.
 func (a *Actor) Stopped(*stage.Context) {
 	switch a.state {
 	case finished:
@@ -122,13 +124,13 @@ func (a *Actor) Stopped(*stage.Context) {
 	}
 }
 
-// end closes the connection, which then accepts no login and waits for the end of the transport.
+// end closes the connection. The actor then accepts no login and waits until the transport reports the end.
 func (a *Actor) end(reason messages.CloseReason) {
 	a.state = finished
 	a.handle.link.Close(reason)
 }
 
-// onLoginRead passes the first LOGIN on; later ones are ignored.
+// onLoginRead forwards the first LOGIN and ignores later ones.
 func (a *Actor) onLoginRead(m loginRead) {
 	if a.state != awaitingLogin {
 		return
@@ -160,17 +162,19 @@ func (a *Actor) onAttached(c *stage.Context, m attached) {
 	a.timer = c.After(a.interval, tick{})
 }
 
-// beat is the grid on which idle connections tick: those due together wake the process once, and their pings are sent and
-// answered together. A thousand idle players cost four wake-ups a second, not three hundred, and the wake-up is most of the
-// cost of a ping. Busy players are spread instead: each pong may confirm hundreds of messages, which delays other work.
+// beat is the grid on which idle connections tick. Connections that are due together wake the process only once, and
+// their pings are sent and answered together. A thousand idle players then cause four wake-ups per second instead of
+// three hundred, and the wake-up is most of the cost of a ping. The ticks of busy players are spread instead: each of
+// their pongs may confirm hundreds of messages, which would delay other work.
 const beat = 250 * time.Millisecond
 
-// together returns a wait of at least d that ends on the grid.
+// together returns the shortest wait of at least d that ends on the grid.
 func together(now time.Time, d time.Duration) time.Duration {
 	return d + (beat-time.Duration(now.Add(d).UnixNano())%beat)%beat
 }
 
-// silence returns how long the peer has not answered, without the time that a ping waits behind other output that moves.
+// silence returns for how long the peer has not answered. It does not count the time in which a ping waits behind other
+// output, as long as that output advances.
 func (a *Actor) silence(now time.Duration) time.Duration {
 	acked, reached := a.handle.link.Reached()
 	if (!reached || a.stuck) && acked != a.acked {
@@ -187,7 +191,7 @@ func (a *Actor) silence(now time.Duration) time.Duration {
 	return silence
 }
 
-// onTick sends a ping if one is due, and ends a connection that was silent for too long (realtime.md 12).
+// onTick sends a ping if one is due. It ends the connection if the peer has been silent for too long (realtime.md 12).
 func (a *Actor) onTick(c *stage.Context) {
 	now := a.handle.age()
 	if late := now - a.expected; late > lateness {
@@ -217,10 +221,11 @@ func (a *Actor) onTick(c *stage.Context) {
 	a.timer.Reset(next)
 }
 
-// roundTripEvery is how often a connection's round trip is counted: that costs two system calls over TCP.
+// roundTripEvery is the time between two measurements of a connection's round trip. Over TCP a measurement costs two
+// system calls.
 const roundTripEvery = 15 * time.Second
 
-// countRoundTrip counts what the transport knows of the round trip to the peer.
+// countRoundTrip records the transport's estimate of the round trip to the peer.
 func (a *Actor) countRoundTrip(c *stage.Context, now time.Duration) {
 	if a.trippedAt != 0 && now-a.trippedAt < roundTripEvery {
 		return
@@ -233,13 +238,14 @@ func (a *Actor) countRoundTrip(c *stage.Context, now time.Duration) {
 	}
 }
 
-// Open tells the supervisor to spawn the actor of a new connection.
+// Open asks the supervisor to spawn the actor of a new connection.
 type Open struct{ Handle *Handle }
 
-// OnDeadLetter implements stage.DeadLetter: the host is stopping.
+// OnDeadLetter implements stage.DeadLetter. It closes the connection, because the host is stopping.
 func (m Open) OnDeadLetter() { m.Handle.link.Close(messages.CloseGoingAway) }
 
-// Supervisor is the parent of all connection actors. One that crashes is closed by its own Stopped, never replaced (reliability.md 4).
+// Supervisor is the parent of all connection actors. It never replaces an actor that crashes; the actor's Stopped
+// closes the connection (reliability.md 4).
 type Supervisor struct {
 	fleet    *stage.Ref
 	timeouts Timeouts

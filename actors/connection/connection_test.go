@@ -33,12 +33,12 @@ func TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds(t *testing.T) 
 		seat := w.Seat(w.Create(nil))
 		c := w.Open()
 		w.Pass(5 * time.Second)
-		c.Handle.Alive() // bytes alone do not help
+		c.Handle.Alive() // received bytes alone do not extend the time limit
 		w.Pass(5*time.Second - time.Millisecond)
 		closedAt(w, c, 0, 0)
 		w.Pass(time.Millisecond)
 		closedAt(w, c, messages.CloseLoginTimeout, 10*time.Second)
-		c.LogIn(seat, "") // read before the end, too late all the same
+		c.LogIn(seat, "") // read before the end, but still too late
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		assert.Equal(w, "connection actors are left", w.System.Live(counters.ActorConnection), 0)
 	})
@@ -81,7 +81,7 @@ func TestPingsAreSentAtTheGamesInterval(t *testing.T) {
 	}
 }
 
-// Idle players' pings leave together, those of busy ones when they are due.
+// Pings to idle players are sent together. Pings to busy players are sent when they are due.
 func TestPingsOfIdlePlayersLeaveTogether(t *testing.T) {
 	run(t, func(w *world) {
 		id, interval := w.Create(&game{Conf: script.Configuration{PingInterval: time.Second}}), time.Second
@@ -92,7 +92,7 @@ func TestPingsOfIdlePlayersLeaveTogether(t *testing.T) {
 			busy.Handle.Alive()
 		}
 		actorstest.Equal(w, "pings of one that is busy", busy.Pings(), interval, 2*interval, 3*interval, 4*interval)
-		late := 150 * time.Millisecond // until the grid
+		late := 150 * time.Millisecond // time until the next point of the grid
 		actorstest.Equal(w, "pings of one that is idle", idle.Pings(), interval, 2*interval+late, 3*interval+late)
 	})
 }
@@ -110,7 +110,7 @@ func TestASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds(t *testing.T)
 			closedAt(w, c, 0, 0)
 			w.Pass(time.Millisecond)
 			closedAt(w, c, messages.ClosePingTimeout, want)
-			w.Want(c.ID, messages.PlayerSessionActive, 1) // a loss: detached
+			w.Want(c.ID, messages.PlayerSessionActive, 1) // the connection counts as lost, so the player is detached
 			w.Pass(30 * time.Second)
 			w.Want(c.ID, messages.PlayerSessionCompleted, 0)
 		})
@@ -120,7 +120,7 @@ func TestASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds(t *testing.T)
 func TestAnySignOfLifeCounts(t *testing.T) {
 	run(t, func(w *world) {
 		c := w.Player(w.Create(nil))
-		c.Silence() // pongs never come, but data does
+		c.Silence() // the peer sends data but never a pong
 		for range 20 {
 			w.Pass(5 * time.Second)
 			c.Handle.Alive()
@@ -133,8 +133,7 @@ func TestAnySignOfLifeCounts(t *testing.T) {
 	})
 }
 
-// D-129.
-// A reader that the host holds up reads no pongs; its peer is not to blame.
+// D-129: while the host keeps a reader from reading, pongs stay unread. The peer must not count as silent.
 func TestAPeerIsNotSilentWhileTheHostHoldsItsReaderUp(t *testing.T) {
 	run(t, func(w *world) {
 		c := w.Player(w.Create(nil))
@@ -163,7 +162,7 @@ func TestASecondLoginOnOneConnectionIsIgnored(t *testing.T) {
 		closedAt(w, c, 0, 0)
 		w.Want(other, messages.PlayerSessionReserved, 2)
 	})
-	run(t, func(w *world) { // also right behind the first, and after a refusal
+	run(t, func(w *world) { // also directly after the first LOGIN, and after a refusal
 		id := w.Create(nil)
 		seat := w.Seat(id)
 		c := w.Open()
@@ -220,21 +219,21 @@ func TestTheDefaultsAreThoseOfTheSpecification(t *testing.T) {
 	assert.Equal(t, "default timeouts", connection.DefaultTimeouts(), (connection.Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second}))
 }
 
-// A peer on a slow path is not silent: a ping that is still on its way to it, behind what
-// else it gets, is not answered yet. It has its time once the ping is there. One whose
-// system takes nothing any more is found as soon as any.
+// A peer on a slow path is not silent. A ping that is still in transit behind other output cannot be answered yet; the
+// time limit starts when the ping has arrived. A peer whose system accepts no more data is detected as fast as any
+// other.
 func TestASlowPeerIsNotASilentOne(t *testing.T) {
 	run(t, func(w *world) {
 		c := w.Player(w.Create(nil))
 		c.Silence()
 		acked := uint64(0)
-		for range 120 { // a minute
+		for range 120 { // one minute
 			w.Pass(500 * time.Millisecond)
 			acked += 2000
 			c.Slow(acked, true)
 		}
 		closedAt(w, c, 0, 0)
-		c.Slow(acked+10, false) // now it has the ping
+		c.Slow(acked+10, false) // now the peer's system has the ping
 		w.Pass(6*time.Second - time.Millisecond)
 		closedAt(w, c, 0, 0)
 		w.Pass(3*time.Second + time.Millisecond)
@@ -242,7 +241,7 @@ func TestASlowPeerIsNotASilentOne(t *testing.T) {
 			w.Errorf("closed with %v", reason)
 		}
 	})
-	run(t, func(w *world) { // gone, with much on its way
+	run(t, func(w *world) { // the peer is gone while much data is in transit
 		c := w.Player(w.Create(nil))
 		c.Silence()
 		c.Slow(1000, true)

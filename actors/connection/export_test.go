@@ -2,5 +2,5 @@ package connection
 
 import "troupe/actors/stage"
 
-// Ref is the actor behind a connection.
+// Ref returns the actor of a connection.
 func (h *Handle) Ref() *stage.Ref { return h.ref }

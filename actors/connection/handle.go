@@ -13,21 +13,23 @@ import (
 	"troupe/messages/wire"
 )
 
-// Link is what this package needs of a transport's connection. Methods may be called from any goroutine and do not block.
+// Link is the interface of a transport's connection. Any goroutine may call its methods. They do not block.
 type Link interface {
 	player.Link
 	Send(f *wire.Frame)
 	Ping(payload []byte)
-	// Reached returns how many bytes of output the peer's system has acknowledged, and whether it has the oldest unanswered ping.
+	// Reached returns how many bytes of output the peer's system has acknowledged. ping says whether the oldest
+	// unanswered ping has reached that system.
 	Reached() (acked uint64, ping bool)
 	LoggedIn()
 }
 
-// Edge is the layer that accepted the connection. Methods may be called from any goroutine and do not block.
+// Edge is the layer that accepted the connection. Any goroutine may call its methods. They do not block.
 type Edge interface {
-	// OpenFast sets up the fast channel for the peer that the connection serves.
+	// OpenFast opens the fast channel for the player with the given peer id.
 	OpenFast(peer messages.PeerID) player.FastOffer
-	// Refused tells that the connection's LOGIN is refused for good. It returns how long that answer has to wait.
+	// Refused records that the connection's LOGIN is finally refused. It returns for how long the answer must be
+	// delayed.
 	Refused() time.Duration
 }
 
@@ -38,25 +40,26 @@ type Handle struct {
 	edge    Edge
 	count   *counters.Set
 	opened  time.Time
-	alive   atomic.Int64 // nanoseconds after opened
+	alive   atomic.Int64 // time of the last sign of life, in nanoseconds after opened
 	bound   atomic.Pointer[player.Attachment]
-	busy    atomic.Bool // the host blocks the reader
+	busy    atomic.Bool // the host currently keeps the reader from reading
 	channel counters.Channel
 	why     atomic.Uint32 // a wire.Refusal
-	counted atomic.Uint32 // a counters.LoginRefusal instead of that for why; 0 for none
-	caps    uint64        // of the LOGIN; set before it is passed on
+	counted atomic.Uint32 // a counters.LoginRefusal that overrides the one derived from why; 0 if not set
+	caps    uint64        // capabilities in the LOGIN; set before the LOGIN is forwarded
 }
 
-// ended marks a Handle whose connection is gone.
+// ended is the value of bound after the connection has ended.
 var ended = new(player.Attachment)
 
-// NewHandle makes the handle of a new connection. The Supervisor spawns its actor.
+// NewHandle creates the handle of a new connection. The Supervisor spawns its actor.
 func NewHandle(s *stage.Stage, link Link, channel counters.Channel, edge Edge, count *counters.Set) *Handle {
 	return &Handle{ref: s.NewRef(counters.ActorConnection, stage.LaneLimits{}), link: link, channel: channel,
 		edge: edge, count: count, opened: time.Now()}
 }
 
-// Attachment returns the player that the connection serves; nil before the login is accepted and after the end.
+// Attachment returns the player that the connection serves. It returns nil before the login is accepted and after the
+// connection has ended.
 func (h *Handle) Attachment() *player.Attachment {
 	if a := h.bound.Load(); a != ended {
 		return a
@@ -66,7 +69,7 @@ func (h *Handle) Attachment() *player.Attachment {
 
 func (h *Handle) age() time.Duration { return time.Since(h.opened) }
 
-// at returns the time at an age; the zero time for 0.
+// at converts an age to a time. 0 becomes the zero time.
 func (h *Handle) at(age time.Duration) time.Time {
 	if age == 0 {
 		return time.Time{}
@@ -77,7 +80,8 @@ func (h *Handle) at(age time.Duration) time.Time {
 // Alive records a sign of life.
 func (h *Handle) Alive() { h.alive.Store(int64(h.age())) }
 
-// Pong records the answer to a ping: a sign of life, and proof that earlier output has arrived. The payload is valid during the call.
+// Pong records the answer to a ping. It is a sign of life and proves that earlier output has arrived. The payload is
+// valid only during the call.
 func (h *Handle) Pong(payload []byte) {
 	h.Alive()
 	if a := h.Attachment(); a != nil {
@@ -88,7 +92,8 @@ func (h *Handle) Pong(payload []byte) {
 // Gone implements player.LoginConn.
 func (h *Handle) Gone() bool { return h.bound.Load() == ended }
 
-// Busy says whether the host blocks the reader: the peer's signs of life stay unread then, so it is not silent (reliability.md 2.7).
+// Busy sets whether the host currently keeps the reader from reading. While it does, the peer does not count as silent,
+// because its signs of life remain unread (reliability.md 2.7).
 func (h *Handle) Busy(busy bool) {
 	h.busy.Store(busy)
 	if !busy {
@@ -96,7 +101,7 @@ func (h *Handle) Busy(busy bool) {
 	}
 }
 
-// Silence implements player.LoginConn: the time since the last sign of life.
+// Silence implements player.LoginConn. It returns the time since the last sign of life.
 func (h *Handle) Silence() time.Duration {
 	if h.busy.Load() {
 		return 0
@@ -104,13 +109,14 @@ func (h *Handle) Silence() time.Duration {
 	return time.Since(h.opened) - time.Duration(h.alive.Load())
 }
 
-// Caps records the capabilities of the client. Call it before Login and Refuse.
+// Caps records the capabilities of the client. It must be called before Login and Refuse.
 func (h *Handle) Caps(caps uint64) { h.caps = caps }
 
-// LoginSeen records that a LOGIN was read; Login or Refuse follows. It ends the login timeout, however long the LOGIN waits in a queue.
+// LoginSeen records that a LOGIN was read. Login or Refuse follows. LoginSeen ends the login timeout, so that the LOGIN
+// may wait in a queue for any time.
 func (h *Handle) LoginSeen() { h.ref.Tell(loginSeen{}) }
 
-// Login passes a LOGIN on.
+// Login forwards a LOGIN.
 func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
 
 // Challenge implements player.LoginConn.
@@ -119,8 +125,9 @@ func (h *Handle) Challenge() {
 	h.link.Ping(h.mark(payload[:0], time.Time{}))
 }
 
-// mark appends the payload of a ping: the number up to which the player was served (reliability.md 2.5), in ASCII, because
-// the official C# library passes it through UTF-8. reachedAt is since when the peer's system is known to have a ping.
+// mark appends the payload of a ping: the number of the last message that was sent to the player (reliability.md 2.5).
+// It is in ASCII because the official C# library converts payloads to UTF-8. reachedAt is the time since which the
+// peer's system is known to have received a ping.
 func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	n := uint64(0)
 	if a := h.Attachment(); a != nil {
@@ -129,7 +136,8 @@ func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	return strconv.AppendUint(dst, n, 10)
 }
 
-// Ended records the end of the connection, after all that was read from it was posted. Clean: the player left.
+// Ended records the end of the connection. It must be called after everything that was read has been posted. clean says
+// that the player left.
 func (h *Handle) Ended(clean bool, reason string) {
 	if a := h.bound.Swap(ended); a != nil && a != ended {
 		if clean {
@@ -168,8 +176,9 @@ func (h *Handle) SetRefusal(why wire.Refusal) { h.why.Store(uint32(why)) }
 // CountRefusal implements player.LoginConn.
 func (h *Handle) CountRefusal(as counters.LoginRefusal) { h.counted.Store(uint32(as)) }
 
-// Refuse implements player.LoginConn: it answers LOGIN_RESPONSE with false and closes, normally
-// or with the code that says to try later, which is all that tells a stock client the two apart.
+// Refuse implements player.LoginConn. It answers with a negative LOGIN_RESPONSE and closes the connection. The close
+// code is either the normal one or the one for "try later". A stock client can tell the two cases apart only by that
+// code.
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
 	if after > 0 {
@@ -185,7 +194,8 @@ func (h *Handle) Refuse(after time.Duration) {
 	h.refuse()
 }
 
-// refusals are the labels under which refusals count; others are LoginOtherReason. Without a reason the id is mostly unknown.
+// refusals maps reasons to metric labels. All other reasons count as LoginOtherReason. If there is no reason, the
+// player session id is usually unknown.
 var refusals = map[wire.Refusal]counters.LoginRefusal{
 	wire.RefusedGameSessionEnded:   counters.LoginGameSessionEnded,
 	wire.RefusedFull:               counters.LoginFull,

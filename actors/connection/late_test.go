@@ -15,7 +15,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// slowLink notes when it was closed. Nobody is at its other end.
+// slowLink records when it was closed. It has no peer.
 type slowLink struct {
 	opened time.Time
 	closed time.Duration
@@ -30,7 +30,7 @@ func (l *slowLink) LoggedIn()                  {}
 func (l *slowLink) PongsInOrder() bool         { return true }
 func (l *slowLink) Close(messages.CloseReason) { l.closed = time.Since(l.opened) }
 
-// late makes the actor believe that its next tick comes too late.
+// late makes the actor believe that its next tick is too late.
 type late struct{ by time.Duration }
 
 type lateActor struct{ *Actor }
@@ -43,8 +43,8 @@ func (a lateActor) Receive(c *stage.Context, msg any) {
 	a.Actor.Receive(c, msg)
 }
 
-// reliability.md 2.7: when the host itself was held up for more than a second,
-// the peers' deadlines move by as much; a sign of life ends the grace.
+// reliability.md 2.7: if the host itself was delayed for more than a second, the peers' deadlines are extended by the
+// same time. A sign of life ends the extension.
 func TestTheHostsOwnLatenessMovesTheDeadline(t *testing.T) {
 	for _, test := range []struct {
 		by, want time.Duration
@@ -65,7 +65,7 @@ func TestTheHostsOwnLatenessMovesTheDeadline(t *testing.T) {
 			h.Bind(&player.Attachment{Player: p, PingInterval: 3 * time.Second})
 			time.Sleep(4 * time.Second)
 			h.ref.Tell(late{test.by})
-			if test.alive { // a quiet tick in between, then silence again
+			if test.alive { // one normal tick, then silence again
 				time.Sleep(3 * time.Second)
 				h.Alive()
 			}

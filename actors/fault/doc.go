@@ -1,5 +1,5 @@
-// Package fault has the points at which a test can have the process fail: be killed,
-// panic, or see an error where none is. They exist only in a binary built with the tag
-// faults; in any other, Hit is constantly false and costs nothing. What happens where is
-// said by the environment variable TROUPE_FAULTS (see Set), or by a test in the process.
+// Package fault provides failpoints: points in the code at which a test can make the process be killed, panic, or treat
+// an operation as failed. They exist only in a binary built with the tag faults. In any other binary Hit always returns
+// false and costs nothing. The environment variable TROUPE_FAULTS (see Set), or a test in the process, determines what
+// happens at which point.
 package fault

@@ -5,5 +5,5 @@ package fault
 // Enabled says whether the binary has failpoints.
 const Enabled = false
 
-// Hit is false: there are no failpoints.
+// Hit returns false, because there are no failpoints.
 func Hit(string) bool { return false }

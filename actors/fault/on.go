@@ -17,15 +17,15 @@ const Enabled = true
 
 var state struct {
 	sync.Mutex
-	known bool // rules are set, or the environment was read
+	known bool // the rules are set, or the environment has been read
 	rules []rule
 	hits  map[string]int
 }
 
-// Set replaces what happens at the points and forgets all hits. A specification is a
-// comma-separated list of POINT=ACTION[:WHEN]. ACTION is kill (SIGKILL to the own
-// process), panic or error; WHEN is the number of the hit, counted from 1, or a range as
-// 3-5 or 3+; without it every hit. The first that fits is done.
+// Set replaces all rules and resets the counts of hits. A specification is a comma-separated list of
+// POINT=ACTION[:WHEN]. ACTION is kill (sends SIGKILL to this process), panic or error. WHEN is the number of a hit,
+// counted from 1, or a range such as 3-5 or 3+. Without WHEN the rule applies to every hit. The first matching rule
+// applies.
 func Set(spec string) error {
 	rules, err := parse(spec)
 	if err != nil {
@@ -37,15 +37,15 @@ func Set(spec string) error {
 	return nil
 }
 
-// Hits returns how often a point was hit since Set.
+// Hits returns how often a point has been hit since Set.
 func Hits(name string) int {
 	state.Lock()
 	defer state.Unlock()
 	return state.hits[name]
 }
 
-// Hit counts a hit of a point and does what is set for it. True means that the caller
-// must behave as if what comes next had failed. It may be called from any goroutine.
+// Hit counts a hit of a point and carries out the matching rule. If it returns true, the caller must behave as if the
+// next operation had failed. Any goroutine may call it.
 func Hit(name string) bool {
 	switch act(name) {
 	case kill:
@@ -64,7 +64,7 @@ func act(name string) action {
 	if !state.known {
 		rules, err := parse(os.Getenv(Variable))
 		if err != nil {
-			panic(Variable + ": " + err.Error()) // a test that is not what it seems
+			panic(Variable + ": " + err.Error()) // do not run a test with rules that are not in effect
 		}
 		state.known, state.rules, state.hits = true, rules, make(map[string]int)
 	}
@@ -77,12 +77,12 @@ func act(name string) action {
 	return nothing
 }
 
-// die ends the process as a SIGKILL does: nothing runs any more.
+// die ends the process as SIGKILL does: no more code runs.
 func die() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
 	}
-	select {} // the signal is on its way
+	select {} // wait for the signal
 }
 
 type action uint8
@@ -96,14 +96,14 @@ const (
 
 var actions = map[string]action{"kill": kill, "panic": crash, "error": fail}
 
-// rule says what happens at the hits first to last of a point.
+// rule says what happens at the hits of a point from first to last.
 type rule struct {
 	name        string
 	action      action
 	first, last int
 }
 
-// parse reads a specification; see Set.
+// parse parses a specification (see Set).
 func parse(spec string) ([]rule, error) {
 	var rules []rule
 	for part := range strings.SplitSeq(spec, ",") {
@@ -126,7 +126,7 @@ func parse(spec string) ([]rule, error) {
 	return rules, nil
 }
 
-// at reads N, N-M or N+.
+// at parses N, N-M or N+.
 func (r *rule) at(when string) bool {
 	from, to, both := strings.Cut(when, "-")
 	if open, ok := strings.CutSuffix(when, "+"); ok {

@@ -10,15 +10,16 @@ import (
 	"troupe/messages"
 )
 
-// asksMax bounds the requests of a game that wait for an AwaitSeats; the oldest are dropped.
+// asksMax limits the game's backfill requests that are queued for the next AwaitSeats. When the limit is reached, the
+// oldest request is dropped.
 const asksMax = 32
 
-// seatNews is what AwaitSeats asks for.
+// seatNews holds the data that AwaitSeats reports.
 type seatNews struct {
-	version uint64 // of the last change
+	version uint64 // incremented at each change
 	asks    []messages.AskBackfill
-	waiting func(messages.SeatsReport, error) // nil: nobody waits
-	known   bool                              // matchmaking has asked
+	waiting func(messages.SeatsReport, error) // answers the pending AwaitSeats; nil if none is pending
+	known   bool                              // matchmaking has sent an AwaitSeats
 }
 
 func (gs *games) onAwaitSeats(m stage.Request[messages.AwaitSeats, messages.SeatsReport]) {
@@ -42,13 +43,13 @@ func (n *seatNews) report(e *entry) {
 	}
 }
 
-// changed says that the seats of a game session may have changed, or that it is over.
+// changed reports that the seats of a game session may have changed or that the game session is over.
 func (n *seatNews) changed(e *entry) {
 	n.version++
 	n.report(e)
 }
 
-// onBackfillAsked passes a request of a game on to matchmaking, once it asks.
+// onBackfillAsked queues a game's backfill request for matchmaking, which gets it by AwaitSeats.
 func (gs *games) onBackfillAsked(m gamesession.BackfillAsked) {
 	e := gs.sessions[m.Session]
 	if e == nil || e.ref == nil || e.phase == phaseOver {
@@ -68,7 +69,7 @@ func (gs *games) onBackfillAsked(m gamesession.BackfillAsked) {
 	n.report(e)
 }
 
-// onFill changes a game session for matchmaking, once the change is durable.
+// onFill changes a game session on behalf of matchmaking. It applies the change once the change is durable.
 func (gs *games) onFill(m stage.Request[messages.FillGameSession, *messages.FilledGameSession]) {
 	q := m.Request
 	e := gs.known(q.Session)
@@ -117,7 +118,8 @@ func (e *entry) update(q *messages.FillGameSession) {
 	}
 }
 
-// storeFill stores the player sessions that a match adds together with its matchmaker data. If that fails, they end.
+// storeFill stores a match's new player sessions and matchmaker data in one commit. If the commit fails, the player
+// sessions end.
 func (gs *games) storeFill(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession], ids []messages.PlayerSessionID) {
 	created, ref := m.Request, (*stage.Ref)(nil)
 	e := gs.known(created.Session)
@@ -160,7 +162,7 @@ func (gs *games) storeFill(m stage.Request[gamesession.PlayerSessionsCreated, []
 	}})
 }
 
-// filled returns the game session with the player sessions that hold a seat.
+// filled returns the game session and its player sessions that do not have a final status.
 func (e *entry) filled() *messages.FilledGameSession {
 	f := &messages.FilledGameSession{Session: e.published.Session()}
 	for _, s := range e.published.Players(func(_ messages.PlayerSessionID, _ messages.PlayerID, status messages.PlayerSessionStatus) bool {

@@ -103,7 +103,7 @@ func TestUtilizationCountsPlayers(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		id := w.Create(new(game))
 		w.Player(id)
-		w.Seat(id) // RESERVED player sessions do not count here (D-209)
+		w.Seat(id) // this use does not count RESERVED player sessions (D-209)
 		uses, err := messages.Do(context.Background(), w.System, messages.FleetUseQuery{FleetIDs: []messages.FleetID{actorstest.Fleet, "fleet-none", actorstest.Fleet}})
 		if err != nil || len(uses) != 1 || uses[0].Players != 1 || uses[0].GameSessions != 1 || uses[0].PlayersMax != w.Game(id).MaxPlayers {
 			t.Errorf("%+v, %v", uses, err)

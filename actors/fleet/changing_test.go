@@ -15,15 +15,14 @@ import (
 	"troupe/messages"
 )
 
-// newest is the version of the script that the API shows.
+// newest returns the version of the script that the API shows.
 func (h *resources) newest() string {
 	h.Helper()
 	s := wanted[[]*messages.Script](h.host, messages.ScriptQuery{ID: h.script.ID})[0]
 	return fmt.Sprintf("%d (%s)", s.Contents, s.Version)
 }
 
-// If the store refuses the deletion of a fleet while its last game session ends, the fleet
-// still exists.
+// If the store refuses the deletion of a fleet while the fleet's last game session ends, the fleet still exists.
 func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
 	withResources(t, func(h *resources) {
 		g := h.must(create(h.fleet.ID, ""))
@@ -41,10 +40,10 @@ func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
 	})
 }
 
-// A version proves that it runs while the store refuses the next one.
+// A version turns out to run while the store refuses the next version.
 func TestAVersionThatRunsWhileTheNextOneIsRefusedIsKept(t *testing.T) {
 	withResources(t, func(h *resources) {
-		h.change("main.js=syntax error") // the first is kept, as the last version that ran
+		h.change("main.js=syntax error") // the first version is kept, because it is the last one that ran
 		h.engine.now = map[string]string{"syntax error": "two"}
 		h.engine.gate = make(chan struct{})
 		wanted[*messages.Fleet](h.host, messages.UpdateRuntime{FleetID: h.fleet.ID, Runtime: processes("3 main.js again")})
@@ -62,10 +61,10 @@ func TestAVersionThatRunsWhileTheNextOneIsRefusedIsKept(t *testing.T) {
 	})
 }
 
-// The store has lost the newest content of a script. Its fleet runs the last good version,
-// or is in ERROR with the reason, until the script is updated.
+// The store has lost the newest content of a script. The fleet runs the last good version until the script is updated.
+// If there is none, the fleet is in ERROR with the reason.
 func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
-	named := func(h *resources, key string) { // the record names a missing content
+	named := func(h *resources, key string) { // makes the record refer to a missing content
 		var value map[string]any
 		assert.NoError(h, json.Unmarshal(h.disk.Records(store.Script)[string(h.script.ID)], &value))
 		s := value["Script"].(map[string]any)
@@ -103,7 +102,7 @@ func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
 					}
 					h.says(h.fleet.ID, "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "update the script")
 				}
-				wanted[*messages.Alias](h.host, messages.CreateAlias{Name: "b", Message: "closed"}) // the host works
+				wanted[*messages.Alias](h.host, messages.CreateAlias{Name: "b", Message: "closed"}) // the host works normally
 				h.change("main.js=healed")
 				h.runs(h.newest(), "healed")
 				h.restart()
@@ -114,7 +113,7 @@ func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
 	}
 }
 
-// says fails unless a fleet has an event with a code and a text.
+// says fails unless a fleet has an event with the given code and text.
 func (h *resources) says(id messages.FleetID, code, text string) {
 	h.Helper()
 	all := wanted[[]messages.FleetEvent](h.host, messages.FleetEventQuery{ID: id})
@@ -123,7 +122,7 @@ func (h *resources) says(id messages.FleetID, code, text string) {
 	}
 }
 
-// Updates of a game session that wait for a slow disk do not keep it from being terminated.
+// Updates of a game session that wait for a slow disk do not prevent its termination.
 func TestTerminateBehindUpdates(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))

@@ -20,7 +20,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// onCreate creates a game session, or returns that of the same idempotency token (service-api.md 2.6). It answers once it is durable.
+// onCreate creates a game session, or finds the one with the same idempotency token (service-api.md 2.6). It replies
+// once the game session is durable.
 func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
 	e, f, location, err := gs.find(&m.Request)
 	if e == nil && err == nil {
@@ -44,7 +45,8 @@ func (gs *games) create(f *messages.Fleet, location string, req messages.CreateG
 	return e, nil
 }
 
-// find returns the game session that was created with the same idempotency token, or the fleet and location of a new one.
+// find returns the game session that was created with the same idempotency token. If there is none, it returns the
+// fleet and the location for a new one.
 func (gs *games) find(req *messages.CreateGameSession) (e *entry, f *messages.Fleet, location string, err error) {
 	if f, location, err = gs.admit(req); err != nil || req.IdempotencyToken == "" {
 		return nil, f, location, err
@@ -79,7 +81,8 @@ func notOf(f *messages.Fleet, location string) error {
 	return messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.ID)
 }
 
-// notActive is the error of a fleet that takes no game sessions: if it is in ERROR, it says why its script does not run.
+// notActive returns the error for a fleet that accepts no game sessions. If the fleet is in ERROR, the error says why
+// its script does not run.
 func (gs *games) notActive(f *messages.Fleet) error {
 	why := ""
 	if f.Status == messages.FleetErrored {
@@ -88,16 +91,17 @@ func (gs *games) notActive(f *messages.Fleet) error {
 	return messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE%s", f.ID, f.Status, why)
 }
 
-// start creates the record and the actor of a game session, and stores the record. Tail ends its id.
+// start creates the record and the actor of a game session, and stores the record. tail is the last part of the game
+// session's id.
 func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGameSession, tail, matchmakerData string) (*entry, error) {
 	if err := gs.room(f, location); err != nil {
 		return nil, err
 	}
 	id := gs.sessionID(f, location, tail)
-	if gs.sessions[id] != nil { // a token that equals a generated id
+	if gs.sessions[id] != nil { // a caller's token may equal a generated id
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
-	if gs.unread.Has(store.GameSession, string(id)) { // ids are not used again
+	if gs.unread.Has(store.GameSession, string(id)) { // ids are never reused
 		return nil, messages.Errorf(messages.Conflict, "game session %s has existed, and its record in the store is damaged: use another idempotency token", id)
 	}
 	e := &entry{id: id, fleet: gs.fleetOf(f.ID), location: location, token: req.IdempotencyToken}
@@ -138,7 +142,7 @@ func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGa
 	return e, nil
 }
 
-// boundActivation starts the time within which a game session must become ACTIVE.
+// boundActivation starts the timer for a game session to become ACTIVE.
 func (gs *games) boundActivation(f *messages.Fleet, e *entry) {
 	e.overdue.Stop()
 	e.overdue = gs.context.After(cmp.Or(f.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
@@ -164,7 +168,8 @@ func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) 
 	return err
 }
 
-// replace gives a game session a process in place of its stand-by process, which had ended, unless that got a Terminate (unwanted).
+// replace starts a new process for a game session whose stand-by process ended before it received the game session. If
+// the game session should no longer run (unwanted), replace ends it instead.
 func (gs *games) replace(e *entry) {
 	delete(gs.refs, e.ref)
 	e.ref = nil
@@ -186,7 +191,8 @@ func (gs *games) replace(e *entry) {
 	gs.boundActivation(f, e)
 }
 
-// unwanted returns why a game session without an actor must end; "" if it may go on.
+// unwanted returns the reason why a game session without an actor must end. It returns "" if the game session may
+// continue.
 func (gs *games) unwanted(e *entry, f *messages.Fleet, record *messages.GameSession) string {
 	switch {
 	case e.storage == forgotten:
@@ -224,7 +230,7 @@ func (gs *games) runHandler(f *messages.Fleet, e *entry, record *messages.GameSe
 	return nil
 }
 
-// address returns what a fleet's game sessions give out to players.
+// address returns the address that a fleet's game sessions give to players.
 func (o *Options) address(f *messages.Fleet) Advertised {
 	if f.Certificates {
 		return o.Secured
@@ -238,12 +244,13 @@ func (o *Options) settings(f *messages.Fleet) gamesession.Settings {
 		s.ReconnectWindow = *w
 	}
 	if f.ScriptID != "" {
-		s.ActivationLimit = 0 // the registry applies the fleet's limit: see boundActivation
+		s.ActivationLimit = 0 // the registry applies the fleet's limit instead (see boundActivation)
 	}
 	return s
 }
 
-// newHandler returns a game handler for a fleet without a script. It recovers a panic, which would crash the registry.
+// newHandler returns a game handler for a fleet without a script. It recovers a panic, which would otherwise crash the
+// registry.
 func (gs *games) newHandler(f *messages.Fleet) (h script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {
@@ -264,7 +271,8 @@ func (gs *games) sessionID(f *messages.Fleet, location, tail string) messages.Ga
 	return messages.GameSessionID(id + tail)
 }
 
-// fingerprint is a hash of what must be equal in requests with the same idempotency token (service-api.md 2.6 step 4).
+// fingerprint hashes the parameters that must be equal in all requests with the same idempotency token (service-api.md
+// 2.6 step 4).
 func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 	h := sha256.New()
 	text := func(s string) {
@@ -276,7 +284,7 @@ func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 		text(s)
 	}
 	properties := slices.SortedFunc(slices.Values(q.Properties), func(a, b messages.Property) int { return cmp.Compare(a.Key, b.Key) })
-	for _, p := range properties { // sorted, because callers send them in random order
+	for _, p := range properties { // sorted, because callers send them in any order
 		text(p.Key)
 		text(p.Value)
 	}

@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// While a change of a game session or player session is being stored, readers see the state before it; they still do
-// after the store has refused it.
+// While a change of a game session or player session is being stored, readers see the previous state. They still do
+// after the store has refused the change.
 func TestNoChangeOfAGameSessionIsShownBeforeItIsDurable(t *testing.T) {
 	for name, change := range map[string]func(h *host, id messages.GameSessionID) *[]error{
 		"CreateGameSession": func(h *host, _ messages.GameSessionID) *[]error {

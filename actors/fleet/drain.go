@@ -20,9 +20,9 @@ var (
 
 type drain struct {
 	on      bool
-	ending  bool         // the grace or all game sessions are over: CancelDrain comes too late
-	grace   *stage.Timer // nil without a grace
-	until   time.Time    // when grace fires
+	ending  bool         // the grace period or all game sessions are over, so the drain can no longer be cancelled
+	grace   *stage.Timer // nil if there is no grace period
+	until   time.Time    // time at which grace fires
 	waiting []func(error)
 }
 
@@ -34,7 +34,7 @@ func (d *drain) answer(err error) {
 	}
 }
 
-// limit ends the grace after the given time, unless an earlier Drain ends it before.
+// limit ends the drain's grace period after the given time, unless an earlier Drain set an earlier end.
 func (d *drain) limit(c *stage.Context, grace time.Duration) {
 	switch until := time.Now().Add(grace); {
 	case d.grace == nil:
@@ -53,7 +53,8 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 		if !e.runs() {
 			continue
 		}
-		// A seat that is being stored counts in Seats only, a player who is rejoining in CurrentPlayers only.
+		// CurrentPlayers does not count a player session that is still being stored. Seats does not count a player that
+		// is rejoining. So both are checked.
 		if e.published.Session().CurrentPlayers == 0 && len(e.published.Seats().Players) == 0 {
 			gs.terminate(e)
 		} else {
@@ -68,7 +69,8 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.finishDrain()
 }
 
-// cancelDrain accepts new game sessions again, and loads scripts that were updated meanwhile. What has ended stays ended.
+// cancelDrain accepts new game sessions again and loads scripts that were updated during the drain. Game sessions and
+// processes that have already ended are not restored.
 func (gs *games) cancelDrain() error {
 	switch {
 	case !gs.drain.on:
@@ -90,7 +92,8 @@ func (gs *games) cancelDrain() error {
 	return nil
 }
 
-// drainSpread is the time over which the ends of many game sessions are spread: their players should not all log in elsewhere at once.
+// drainSpread is the time over which the ends of many game sessions are spread, so that their players do not all log in
+// elsewhere at the same moment.
 const drainSpread = 500 * time.Millisecond
 
 func (gs *games) endAll() {

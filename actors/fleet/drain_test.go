@@ -53,14 +53,14 @@ func TestACancelledDrainHasNoEffectsLeft(t *testing.T) {
 			}
 		}
 		assert.Equal(w, "what has ended is", w.Game(empty).Status, messages.GameSessionTerminated)
-		w.Player(w.Create(nil)) // new game sessions and seats are possible again
+		w.Player(w.Create(nil)) // new game sessions and player sessions can be created again
 		b := w.Player(game)
 		b.Depart()
 		a.Depart()
-		w.Pass(2 * time.Minute) // neither the grace nor an empty timeout ends a game session
+		w.Pass(2 * time.Minute) // neither the old grace period nor an empty timeout ends the game session
 		assert.Equal(w, "without players it is", w.Game(game).Status, messages.GameSessionActive)
 		c := w.Player(game)
-		start(2 * time.Second) // this drain has a grace of its own
+		start(2 * time.Second) // this drain has its own grace period
 		w.Pass(2*time.Second - time.Millisecond)
 		if why, _ := c.Closed(); why != 0 || len(results) > 0 {
 			w.Error("ended early")
@@ -97,12 +97,12 @@ func TestACancelledDrainLoadsScriptsUpdatedMeanwhile(t *testing.T) {
 	})
 }
 
-// RL-30: a drain waits for a seat that the API is about to answer.
+// RL-30: a drain waits for a player session that is being stored and for which the API is about to answer.
 func TestADrainKeepsASeatThatIsBeingStored(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.Hold()
-		seats := h.seatsLater(g.ID, "p") // its commit is on its way to the disk
+		seats := h.seatsLater(g.ID, "p") // its commit is waiting for the disk
 		later[stage.None](h, messages.Drain{Grace: time.Hour})
 		h.disk.Release()
 		if len(*seats) != 1 || (*seats)[0] != nil {

@@ -48,7 +48,7 @@ func TestAGameSessionThatIsNotStoredDoesNotExist(t *testing.T) {
 		h.disk.Break(false)
 		other := create(actorstest.Small, "token")
 		other.Name = "other"
-		g := h.must(other) // the process and the token are free
+		g := h.must(other) // the process and the token are free again
 		if g.Name != "other" {
 			h.Errorf("%+v", g)
 		}
@@ -141,7 +141,7 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 		h.is(err, messages.IdempotentMismatch)
 		_, err = h.seats(g.ID, "b")
 		h.is(err, messages.InvalidGameSessionStatus)
-		h.must(create(actorstest.Small, "")) // its process is free
+		h.must(create(actorstest.Small, "")) // the process is free again
 
 		h.restart() // the first start has stored the ends of the game sessions
 		if third := h.game(g.ID); !third.Terminated.Equal(again.Terminated) {
@@ -152,7 +152,7 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 
 func sprint(v any) string { return fmt.Sprintf("%+v", v) }
 
-// statuses returns the stored statuses of the player sessions.
+// statuses returns the stored statuses of all player sessions.
 func statuses(w *world, d *storetest.Disk) map[messages.PlayerSessionID]messages.PlayerSessionStatus {
 	w.Helper()
 	all := make(map[messages.PlayerSessionID]messages.PlayerSessionStatus)
@@ -249,8 +249,7 @@ func TestPlayerSessionsWithoutAGameSessionAreDeleted(t *testing.T) {
 	})
 }
 
-// No stored record keeps the host from starting, however damaged it is, and the player sessions of a damaged game
-// session are kept.
+// A damaged record never prevents the host from starting. The player sessions of a damaged game session are kept.
 func TestADamagedRecordIsLeftOut(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g, broken := h.must(create(actorstest.Fleet, "")), h.must(create(actorstest.Fleet, ""))
@@ -283,7 +282,7 @@ func TestAPlayerThatPlayedHasCompletedAfterARestart(t *testing.T) {
 		g := w.Create(nil)
 		id, never = w.Seat(g), w.Seat(g)
 		w.Enter(id)
-		d.Break(true) // from here on the process stores nothing, as if killed
+		d.Break(true) // from now on the process stores nothing, as if it had been killed
 	})
 	d.Break(false)
 	actorstest.Run(t, with, func(w *world) {
@@ -306,7 +305,9 @@ func TestAPlayersStatusesAreStored(t *testing.T) {
 		if got[left] != messages.PlayerSessionCompleted || got[late] != messages.PlayerSessionTimedOut || got[lost] != messages.PlayerSessionActive {
 			w.Errorf("%v", got)
 		}
-		if n := d.Writes(); n != 2+3+2+1+1 { // two for the game session, three seats, two logins, a leave and a timeout
+		// Two for the game session, three for reserved player sessions, two for logins, one for a leave and one for a
+		// timeout.
+		if n := d.Writes(); n != 2+3+2+1+1 {
 			w.Errorf("%d records were written", n)
 		}
 	})

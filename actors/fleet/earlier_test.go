@@ -11,13 +11,13 @@ import (
 	"troupe/messages"
 )
 
-// change replaces a script's content.
+// change replaces the content of the script.
 func (h *resources) change(files ...string) {
 	h.Helper()
 	wanted[messages.UpdatedScript](h.host, changeOf(h.script.ID, files...))
 }
 
-// runs fails unless a new game session of the fleet runs a version.
+// runs fails unless a new game session of the fleet runs the given version.
 func (h *resources) runs(version, text string) {
 	h.Helper()
 	g := h.must(create(h.fleet.ID, ""))
@@ -28,14 +28,13 @@ func (h *resources) runs(version, text string) {
 	synctest.Wait()
 }
 
-// contents fails unless the store has as many contents.
+// contents fails unless the store holds the given number of contents.
 func (h *resources) contents(want int) {
 	h.Helper()
 	assert.Equal(h, "contents are stored", len(h.disk.Records(store.Content)), want)
 }
 
-// realtime.md 19.1: a version that does not run takes nothing down, not even at the next
-// start of the host.
+// realtime.md 19.1: a version that does not run affects nothing else, not even at the next start of the host.
 func TestAFleetIsRestartedWithTheLastVersionThatRan(t *testing.T) {
 	for _, broken := range []string{"main.js=syntax error", "main.js=throws", "main.js=not ready", "other.js="} {
 		t.Run(broken, func(t *testing.T) {
@@ -70,7 +69,7 @@ func TestAFleetIsRestartedWithTheLastVersionThatRan(t *testing.T) {
 	}
 }
 
-// A version that was stored but not yet proven to run is tried at the next start.
+// A version that was stored but has not yet run is tried at the next start.
 func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.Hold()
@@ -83,7 +82,7 @@ func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	})
 }
 
-// The content of a configured script comes from the configuration at each start.
+// The content of a configured script is taken from the configuration at each start.
 func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
 	withResources(t, func(h *resources) {
 		wanted[messages.UpdatedScript](h.host, changeOf("script-own", "main.js=two"))
@@ -109,7 +108,7 @@ func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 	})
 }
 
-// An update that is not stored changes nothing.
+// An update that is not stored has no effect.
 func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.change("main.js=throws")
@@ -124,7 +123,7 @@ func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
 	})
 }
 
-// If the last version that ran no longer runs, the newest one is tried.
+// If the last version that ran fails, the newest version is tried.
 func TestIfTheLastVersionThatRanFailsTheNewestIsTried(t *testing.T) {
 	for _, failure := range []string{"syntax error", "throws", "no handler"} {
 		for newest, want := range map[string]messages.FleetStatus{"throws": messages.FleetErrored, "syntax error": messages.FleetErrored, "cured": messages.FleetActive} {

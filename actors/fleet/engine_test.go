@@ -19,15 +19,14 @@ import (
 	"troupe/messages"
 )
 
-// engine makes programs of files whose text says what they do, and counts the open ones. It
-// stands in for the real engines, which compile and run JavaScript; the registry behaves the
-// same with them.
+// engine creates programs from files whose text says how they behave, and counts the open ones. It replaces the real
+// engines, which compile and run JavaScript. The registry treats both in the same way.
 type engine struct {
 	mu       sync.Mutex
 	standby  int
-	gate     chan struct{}     // if set, NewProgram waits for it
-	now      map[string]string // replacements of texts: as if something that a program needs were gone
-	open     int               // programs
+	gate     chan struct{}     // if not nil, NewProgram waits until it is closed
+	now      map[string]string // replaces texts, to simulate that a dependency of a program has disappeared
+	open     int               // number of open programs
 	made     int
 	handlers []*instance
 	lines    map[messages.GameSessionID][]string
@@ -93,7 +92,7 @@ func (p *testProgram) NewHandler(process script.Process) (script.Handler, error)
 	return i, nil
 }
 
-// slowStart never decides whether the game session starts.
+// slowStart never decides whether the game session may start.
 type slowStart struct{ *instance }
 
 func (s *slowStart) OnStartGameSession(*messages.GameSession) script.Decision {
@@ -126,7 +125,7 @@ func (e *engine) last() *instance {
 	return e.handlers[len(e.handlers)-1]
 }
 
-// sink keeps the lines of a game session's log.
+// sink records the lines of a game session's log.
 type sink struct {
 	e  *engine
 	id messages.GameSessionID
@@ -144,7 +143,7 @@ func (s sink) Close() {
 	s.e.closed[s.id] = true
 }
 
-// scripted runs a test with an engine, and fails if a program is open at its end.
+// scripted runs a test with an engine. It fails if a program is still open at the end.
 func scripted(t *testing.T, change func(e *engine, o *actors.Options), test func(w *world, e *engine)) {
 	t.Helper()
 	e := &engine{lines: map[messages.GameSessionID][]string{}, closed: map[messages.GameSessionID]bool{}}
@@ -158,7 +157,7 @@ func scripted(t *testing.T, change func(e *engine, o *actors.Options), test func
 	assert.Equal(t, "programs are still open", e.programs(), 0)
 }
 
-// archive returns a zip of files, each given as "name=text".
+// archive returns a zip archive of files, each given as "name=text".
 func archive(files ...string) []byte {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -238,7 +237,7 @@ func eventsOf(w *world, id messages.FleetID) []messages.FleetEvent {
 	return assert.Value(messages.Do(context.Background(), w.System, messages.FleetEventQuery{ID: id}))(w)
 }
 
-// start creates a game session that must become ACTIVE.
+// start creates a game session. The game session must become ACTIVE.
 func start(w *world, id messages.FleetID) *messages.GameSession {
 	w.Helper()
 	g := assert.Value(w.Try(messages.CreateGameSession{FleetID: id, MaxPlayers: 4}, nil))(w)

@@ -8,7 +8,7 @@ import (
 	"troupe/messages/search"
 )
 
-// onFind answers in another goroutine, because it may read many game sessions.
+// onFind replies from another goroutine, because it may have to read many game sessions.
 func (gs *games) onFind(m stage.Request[messages.FindGameSessions, messages.FoundGameSessions]) {
 	q := m.Request
 	gs.forgetEnded()
@@ -28,7 +28,8 @@ func (gs *games) onFind(m stage.Request[messages.FindGameSessions, messages.Foun
 	})
 }
 
-// listed returns the game sessions of the fleets that a query names, and maybe some of another status or location.
+// listed returns the game sessions of the fleets that a query names. The result may contain game sessions with another
+// status or location; search.Find filters them.
 func (gs *games) listed(q *messages.FindGameSessions) (all []*entry, err error) {
 	var of *fleetGames
 	if q.FleetID != "" || q.AliasID != "" {

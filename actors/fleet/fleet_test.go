@@ -76,7 +76,7 @@ func TestAFleetNotActiveOrFullRefuses(t *testing.T) {
 		if _, err := w.Try(create(actorstest.Small, ""), nil); err != nil {
 			w.Errorf("after the first has ended: %v", err)
 		}
-		// A game that does not start releases its process, too.
+		// A game that fails to start releases its process too.
 		w.WaitIdle()
 	})
 	run(t, func(w *world) {
@@ -97,7 +97,7 @@ func TestATokenMakesOneGameSession(t *testing.T) {
 		if err != nil || first.Status != messages.GameSessionActivating && first.Status != messages.GameSessionActive {
 			w.Fatal(first, err)
 		}
-		again, err := w.Try(req, nil) // even though the fleet is full
+		again, err := w.Try(req, nil) // succeeds although the fleet is full
 		if err != nil || again.ID != first.ID || again.Status != messages.GameSessionActive {
 			w.Errorf("%+v, %v", again, err)
 		}
@@ -121,7 +121,7 @@ func TestATokenMakesOneGameSession(t *testing.T) {
 			w.Errorf("after the end: %+v, %v", again, err)
 		}
 	})
-	run(t, func(w *world) { // a token holds for one fleet and location
+	run(t, func(w *world) { // a token is valid for one fleet and one location
 		a, err1 := w.Try(create(actorstest.Fleet, "t"), nil)
 		b, err2 := w.Try(create(actorstest.Small, "t"), nil)
 		away := create(actorstest.Fleet, "t")
@@ -165,7 +165,7 @@ func TestFormsOfTheARN(t *testing.T) {
 	})
 }
 
-// A token in the shape of a generated tail must not take the id of a live game session.
+// A token that looks like the last part of a generated id must not take the id of a live game session.
 func TestATokenCannotTakeAnothersID(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
@@ -181,7 +181,7 @@ func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 		o.Fleet.EndedMax, o.Fleet.EndedKeep, o.Fleet.Session.EmptyTimeout = 3, time.Hour, -1
 	}
 	actorstest.Run(t, change, func(w *world) {
-		stays := w.Create(nil) // the oldest is live; the bounds hold for the others all the same
+		stays := w.Create(nil) // the oldest game session is live; the limits still apply to the others
 		w.Player(stays)
 		var ids []messages.GameSessionID
 		var seats []messages.PlayerSessionID
@@ -238,7 +238,8 @@ func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
 			for _, s := range sessions(w, q) {
 				list = append(list, s.ID)
 			}
-			slices.SortFunc(list, func(x, y messages.GameSessionID) int { return cmp.Compare(rank[x], rank[y]) }) // all are created at once
+			// All were created at the same time.
+			slices.SortFunc(list, func(x, y messages.GameSessionID) int { return cmp.Compare(rank[x], rank[y]) })
 			return list
 		}
 		actorstest.Equal(w, "fleet", ids(messages.FindGameSessions{FleetID: actorstest.Fleet}), a, b, c.ID)
@@ -337,7 +338,7 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 		w.IsError(err, messages.Unavailable)
 		a.Say(1, 1, 0, "goes on")
 		actorstest.Equal(w, "a", a.Take(), "1 from 1 to player 1: goes on")
-		late := w.Enter(seat) // RL-30: a player with a reserved seat may still log in
+		late := w.Enter(seat) // RL-30: a player with a reserved player session may still log in
 		actorstest.Equal(w, "late", late.Take(), "login 2")
 		w.Pass(10 * time.Second)
 		a.Depart()
@@ -354,7 +355,7 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 func TestADrainsGraceEndsRemainingGameSessionsAndASecondDrainShortensIt(t *testing.T) {
 	run(t, func(w *world) {
 		var clients []*actorstest.Client
-		for range 150 { // their ends are spread over time above a hundred
+		for range 150 { // with more than a hundred game sessions, their ends are spread over time
 			clients = append(clients, w.Player(w.Create(nil)))
 		}
 		first := drain(w, time.Hour)
@@ -371,7 +372,7 @@ func TestADrainsGraceEndsRemainingGameSessionsAndASecondDrainShortensIt(t *testi
 				w.Errorf("closed with %v", r)
 			}
 		}
-		if d := <-drain(w, time.Hour); d != 0 { // no game session is left
+		if d := <-drain(w, time.Hour); d != 0 { // there is no game session left
 			w.Errorf("an empty host drained after %v", d)
 		}
 	})

@@ -25,23 +25,23 @@ type games struct {
 	hosting    *hosting.Hosting
 	fleets     map[messages.FleetID]*fleetGames
 	sessions   map[messages.GameSessionID]*entry
-	order      []*entry // oldest first; forgotten ones are removed later
-	forgotten  int      // lower bound of the forgotten ones in order
+	order      []*entry // oldest first; forgotten ones are removed later (see sweep)
+	forgotten  int      // lower bound of the number of forgotten ones in order
 	tokens     map[tokenKey]*entry
 	players    playerIndex
 	refs       map[*stage.Ref]*entry
-	live       map[string]int // game sessions that have not ended, by location
-	ended      []*entry       // whose actors have stopped, in the order of their ends
-	endedBytes int            // estimate of the memory of ended
-	timelines  timelines      // of those that have ended last
-	restored   restored       // until started
+	live       map[string]int // number of game sessions that have not ended, by location
+	ended      []*entry       // game sessions whose actors have stopped, in the order in which they ended
+	endedBytes int            // estimated memory of the game sessions in ended
+	timelines  timelines      // timelines of the game sessions that ended last
+	restored   restored       // result of restore; used by started
 	unread     store.Unread
 	news       roomNews
 	drain      drain
 	ledger     *ledger.Ledger
-	storeLog   zerolog.Logger // sampled: for failed commits; set once
-	context    *stage.Context // of the fleet actor, once it has started
-	work       sync.WaitGroup // goroutines beside the actor
+	storeLog   zerolog.Logger // sampled log for failed commits; set once
+	context    *stage.Context // the fleet actor's context; nil until the actor has started
+	work       sync.WaitGroup // goroutines started by games
 }
 
 type entry struct {
@@ -49,40 +49,52 @@ type entry struct {
 	fleet      *fleetGames
 	location   string
 	token      string   // IdempotencyToken
-	made       [32]byte // fingerprint of the request that had the token
+	made       [32]byte // fingerprint of the request with the token
 	published  *gamesession.Publisher
-	process    *hosting.Process // of a fleet with a script
+	process    *hosting.Process // nil for a fleet without a script
 	ref        *stage.Ref       // nil once the actor has stopped
 	phase      phase
 	storage    storage
-	superseded bool         // a newer content of its script runs: it accepts no new players, and ends when empty
-	overdue    *stage.Timer // limit of phaseActivating, of a fleet with a script
+	claim      claim
+	written    bool         // the store has the record
+	superseded bool         // newer content of its script runs; the game session accepts no new players and ends when it is empty
+	overdue    *stage.Timer // timer of the time limit for phaseActivating; only for a fleet with a script
 	endedAt    time.Time
-	bytes      int // estimate of its memory once it has ended
+	bytes      int // estimated memory once the game session has ended
 	players    []messages.PlayerSessionID
 	waiting    []func(*messages.GameSession, error)
-	told       messages.GameSessionStatus         // the last status with an event
-	open       map[messages.PlayerSessionID]bool  // no event for their end yet; with OwnEvents
-	activation []func(messages.Activation, error) // wait for AwaitActivation
+	told       messages.GameSessionStatus         // the last status that was published as an event
+	open       map[messages.PlayerSessionID]bool  // player sessions whose end has not been published as an event; only with OwnEvents
+	activation []func(messages.Activation, error) // answers the pending AwaitActivation requests
 	seats      seatNews
 }
 
-// phase is the last phase that a game session's actor has reported. The published status may be newer.
+// phase is the last phase that the game session's actor reported. The published status may be newer.
 type phase uint8
 
 const (
 	phaseActivating phase = iota
-	phaseRunning          // ACTIVE, or TERMINATING
+	phaseRunning          // ACTIVE or TERMINATING
 	phaseOver
 )
 
-// storage says whether a game session is durable, and so visible.
+// storage says whether a game session is durable and therefore visible.
 type storage uint8
 
 const (
 	unstored storage = iota
 	stored
-	forgotten // deleted, or never stored
+	forgotten // deleted or never stored
+)
+
+// claim says whether the game session is recorded in the directory of a cluster.
+type claim uint8
+
+const (
+	unclaimed claim = iota // the host is not part of a cluster
+	claiming
+	claimed
+	claimLost // another node has the game session, or the directory did not answer
 )
 
 // runs reports whether a game session has an actor and has not ended.
@@ -123,7 +135,7 @@ func (gs *games) stopped(last bool) {
 	gs.drain.answer(nil)
 }
 
-// ask answers a request about game sessions, maybe later. It returns false for other requests.
+// ask answers a request about game sessions, possibly later. It returns false for other requests.
 func (gs *games) ask(a stage.Ask) bool {
 	switch q := a.Request.(type) {
 	case messages.CreateGameSession:
@@ -202,6 +214,8 @@ func (gs *games) receive(msg any) bool {
 		gs.onPlayerSessionChanged(m)
 	case gamesession.PlayerSessionsForgotten:
 		gs.onPlayerSessionsForgotten(m)
+	case claimAnswered:
+		gs.onClaimAnswered(m)
 	case graceOver:
 		gs.endAll()
 	case ledger.Answer:
@@ -216,7 +230,7 @@ func (gs *games) receive(msg any) bool {
 	return true
 }
 
-// onLogin passes a login to the game session of its player session.
+// onLogin forwards a login to the game session of its player session.
 func (gs *games) onLogin(l *player.Login) {
 	e := gs.players.get(l.ID)
 	if e != nil && e.ref != nil {
@@ -248,7 +262,7 @@ func (gs *games) onProcessOver(m gamesession.Over) {
 	if e == nil {
 		return
 	}
-	if m.Session == "" { // the process ended before Assign reached it
+	if m.Session == "" { // the process ended before it received Assign
 		gs.replace(e)
 		return
 	}
@@ -259,7 +273,7 @@ func (gs *games) onProcessOver(m gamesession.Over) {
 	gs.onOver(e, m.Failed)
 }
 
-// onOver takes an ended game session out of the fleet's capacity.
+// onOver removes an ended game session from the use of its fleet's capacity.
 func (gs *games) onOver(e *entry, crashed bool) {
 	if e.phase == phaseOver {
 		return
@@ -268,6 +282,9 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	e.phase, e.endedAt = phaseOver, gs.context.Now()
 	gs.occupy(e, -1)
 	e.fleet.shown.over(e)
+	if e.claim == claimed || e.claim == claiming {
+		gs.o.Directory.End(e.id)
+	}
 	gs.storeChange(e)
 	gs.tellFreed(e)
 	e.tellActivation()
@@ -281,7 +298,8 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.tellEmpty(e.fleet.id)
 }
 
-// onExited handles the end of a game session's actor. One whose actor has crashed ends as crashed; it is never restarted.
+// onExited handles the end of a game session's actor. If the actor crashed, the game session ends as crashed. It is
+// never restarted.
 func (gs *games) onExited(m stage.Exited) {
 	e := gs.refs[m.Ref]
 	if e == nil {
@@ -304,7 +322,8 @@ func notFound(id messages.GameSessionID) error {
 	return messages.Errorf(messages.NotFound, "game session %s is not known here", id)
 }
 
-// processOf returns the process of an actor and the id of its game session; nil and "" if it has none.
+// processOf returns the process of an actor and the id of its game session. It returns nil and "" if the actor has no
+// game session.
 func (gs *games) processOf(ref *stage.Ref) (*hosting.Process, messages.GameSessionID) {
 	if e := gs.refs[ref]; e != nil {
 		return e.process, e.id

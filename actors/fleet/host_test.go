@@ -19,7 +19,7 @@ import (
 	"troupe/messages"
 )
 
-// host is a registry alone on a stage, in a bubble.
+// host is a registry on its own stage, in a bubble.
 type host struct {
 	*testing.T
 	stage    *stagetest.Stage
@@ -29,14 +29,14 @@ type host struct {
 	handler  script.Handler // handler of the next game session
 }
 
-// hosted runs a test on a host, whose options change may set.
+// hosted runs a test on a host. change may modify the host's options.
 func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk)}
 		defer func() {
 			h.stage.Close()
-			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
+			time.Sleep(5 * time.Second) // until goroutines of the actor library have ended
 		}()
 		h.options = fleet.Options{
 			Region: "eu-test-1", Store: h.disk, Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
@@ -78,7 +78,7 @@ func (h *host) restart() {
 	h.begin()
 }
 
-// edge gives requests ids, as a System does.
+// edge adds ids to requests, as a System does.
 type edge struct{ *stage.Ref }
 
 func (e edge) Send(q messages.Request, reply func(any, error)) {
@@ -89,7 +89,7 @@ func (e edge) Send(q messages.Request, reply func(any, error)) {
 	e.Ref.Send(messages.WithID(q), reply)
 }
 
-// request asks the registry, and waits until the bubble is idle.
+// request sends a request to the registry and waits until the bubble is idle.
 func request[A any, Q messages.RequestOf[A]](h *host, q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -100,7 +100,8 @@ func request[A any, Q messages.RequestOf[A]](h *host, q Q) (A, error) {
 	return a, err
 }
 
-// later sends a request without waiting for its answer, whose error is appended to what is returned.
+// later sends a request without waiting for the answer. When the request is answered, its error is appended to the
+// returned slice.
 func later[A any, Q messages.RequestOf[A]](h *host, q Q) *[]error {
 	errs := new([]error)
 	messages.Send(edge{h.registry}, q, func(_ A, err error) { *errs = append(*errs, err) })
@@ -108,7 +109,7 @@ func later[A any, Q messages.RequestOf[A]](h *host, q Q) *[]error {
 	return errs
 }
 
-// room returns a function that says whether there has been more room since.
+// room returns a function that reports whether more room has been reported since the call of room.
 func (h *host) room() func() bool {
 	ask := func(since uint64) *messages.Room {
 		var r *messages.Room
@@ -132,7 +133,7 @@ func (h *host) games(q messages.FindGameSessions) ([]*messages.GameSession, erro
 	return found.GameSessions, err
 }
 
-// game returns a game session as the API shows it.
+// game returns a game session as shown by the API.
 func (h *host) game(id messages.GameSessionID) *messages.GameSession {
 	h.Helper()
 	g, err := request[*messages.GameSession](h, messages.GameSessionQuery{ID: id})
@@ -142,7 +143,7 @@ func (h *host) game(id messages.GameSessionID) *messages.GameSession {
 	return g
 }
 
-// must creates a game session that must become ACTIVE.
+// must creates a game session. The game session must become ACTIVE.
 func (h *host) must(req messages.CreateGameSession) *messages.GameSession {
 	h.Helper()
 	g := assert.Value(h.create(req))(h)

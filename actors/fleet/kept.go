@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// known returns a visible game session, or nil.
+// known returns a visible game session, or nil if there is none with that id.
 func (gs *games) known(id messages.GameSessionID) *entry {
 	if e := gs.sessions[id]; e != nil && e.storage == stored {
 		return e
@@ -17,20 +17,28 @@ func (gs *games) known(id messages.GameSessionID) *entry {
 	return nil
 }
 
-// storeNew makes a new game session durable, shows it and answers its callers; if that fails it ends and is forgotten.
+// storeNew makes a new game session durable. Then it makes the game session visible and answers the callers. If the
+// store refuses it, the game session ends and is forgotten. In a cluster, storeNew also claims the game session in the
+// directory at the same time.
 func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
-	g.Status = messages.GameSessionActivating // it may be ACTIVE already; Changed stores that
+	g.Status = messages.GameSessionActivating // the actor may already have made it ACTIVE; Changed will store that
+	if gs.o.Directory != nil {
+		e.claim = claiming
+		self := gs.context.Self()
+		gs.o.Directory.Claim(g, e.made, func(err error) { self.Tell(claimAnswered{e, err}) })
+	}
 	gs.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
 		return ledger.Entry{
 			Changes: []store.Change{e.recordOf(g)}, Events: gs.eventsOfRecord(e, g),
 			Apply: func() {
-				if e.storage == unstored { // otherwise it has ended and is forgotten
-					e.storage = stored
+				e.written = true
+				switch e.claim {
+				case unclaimed, claimed:
+					gs.show(e)
+				case claimLost:
+					gs.ledger.CommitAsync(e.deleted()...)
 				}
-				e.fleet.shown.add(e)
-				e.answer(e.published.Session(), nil)
-				e.tellActivation()
 			},
 			Refused: func() {
 				gs.context.Log().Error().Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
@@ -42,7 +50,33 @@ func (gs *games) storeNew(e *entry) {
 	}})
 }
 
-// answer answers the callers that wait for a new game session to be durable.
+// show makes a durable game session visible and answers its callers.
+func (gs *games) show(e *entry) {
+	if e.storage == unstored { // otherwise the game session has ended and is forgotten
+		e.storage = stored
+	}
+	e.fleet.shown.add(e)
+	e.answer(e.published.Session(), nil)
+	e.tellActivation()
+}
+
+// onClaimAnswered handles the directory's answer to a claim. A game session whose claim failed ends.
+func (gs *games) onClaimAnswered(m claimAnswered) {
+	e := m.e
+	if m.err == nil {
+		if e.claim = claimed; e.written {
+			gs.show(e)
+		}
+		return
+	}
+	e.claim = claimLost
+	gs.abandon(e)
+	if e.answer(nil, m.err); e.written {
+		gs.ledger.CommitAsync(e.deleted()...)
+	}
+}
+
+// answer answers the callers that wait until a new game session is durable.
 func (e *entry) answer(g *messages.GameSession, err error) {
 	waiting := e.waiting
 	e.waiting = nil
@@ -66,7 +100,7 @@ func (gs *games) abandon(e *entry) {
 	gs.sweep(1)
 }
 
-// storeChange stores a change that no caller waits for.
+// storeChange stores a change for which no caller waits.
 func (gs *games) storeChange(e *entry) {
 	if e.storage != forgotten {
 		gs.ledger.Note(e.key(), gs.eventsOfRecord(e, e.published.Session()), ledger.Record{Key: e.key(), Change: e.record})
@@ -84,7 +118,7 @@ func (gs *games) answerCreated(e *entry, err error, reply func(*messages.GameSes
 	}
 }
 
-// answerUnstored answers the callers that still wait when the registry stops.
+// answerUnstored answers all callers that are still waiting when the registry stops.
 func (gs *games) answerUnstored() {
 	for _, e := range gs.order {
 		e.answer(nil, unavailable())
@@ -108,7 +142,8 @@ func (gs *games) onChanged(m gamesession.Changed) {
 	}
 	gs.activated(e)
 	isActive := e.published.Session().Status == messages.GameSessionActive
-	if isActive || gs.o.OwnEvents { // TERMINATING without an event is not stored: a restart makes it TERMINATED anyway
+	// TERMINATING without an event is not stored, because a restart makes the game session TERMINATED anyway.
+	if isActive || gs.o.OwnEvents {
 		gs.storeChange(e)
 	}
 	if f := gs.catalog.Fleet(e.fleet.id); isActive && f.Runtime.ActivatingMax > 0 {
@@ -129,7 +164,7 @@ func (gs *games) keepEnded(e *entry) {
 	gs.endedBytes += e.bytes
 }
 
-// forgetEnded drops ended game sessions beyond the bounds, in the order of their ends.
+// forgetEnded drops ended game sessions that exceed a limit. Those that ended first are dropped first.
 func (gs *games) forgetEnded() {
 	n := 0
 	var changes []store.Change
@@ -152,7 +187,8 @@ func (gs *games) forgetEnded() {
 	gs.sweep(n)
 }
 
-// sweep counts n more forgotten game sessions. It removes them from order once there are many, because each removal visits all.
+// sweep counts n more forgotten game sessions. It removes the forgotten ones from order only when there are many,
+// because it must visit the whole list.
 func (gs *games) sweep(n int) {
 	if gs.forgotten += n; gs.forgotten > orderSlack+len(gs.order)/4 {
 		gs.forgotten = 0
@@ -160,7 +196,7 @@ func (gs *games) sweep(n int) {
 	}
 }
 
-// orderSlack is the number of forgotten game sessions up to which order is not cleaned.
+// orderSlack is the number of forgotten game sessions that may stay in order before it is cleaned.
 const orderSlack = 64
 
 // deleted returns the changes that delete a game session and its player sessions.

@@ -32,7 +32,7 @@ func (gs *games) onAwaitActivation(m stage.Request[messages.AwaitActivation, mes
 	e.tellActivation()
 }
 
-// tellActivation answers those that wait for a game session to be ACTIVE or over.
+// tellActivation answers the pending AwaitActivation requests if the game session is ACTIVE or over.
 func (e *entry) tellActivation() {
 	if len(e.activation) == 0 || e.storage == unstored {
 		return
@@ -47,7 +47,8 @@ func (e *entry) tellActivation() {
 	e.activation = nil
 }
 
-// candidates resolves destinations; of those for one fleet and location the first counts. The error says why none is of use now or soon.
+// candidates resolves destinations to fleets. If several destinations lead to the same fleet, only the first is used.
+// It returns an error if no destination can be used now or soon.
 func (gs *games) candidates(destinations []string) (found []messages.Candidate, err error) {
 	gs.forgetEnded()
 	seen, open := make(map[messages.FleetID]bool), false
@@ -75,7 +76,7 @@ func (gs *games) candidates(destinations []string) (found []messages.Candidate, 
 	return found, err
 }
 
-// destination resolves the ARN of a fleet or an alias to a fleet that is ACTIVE or about to be.
+// destination resolves the ARN of a fleet or an alias to a fleet that is ACTIVE or may become ACTIVE.
 func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	id := arn[strings.LastIndexByte(arn, '/')+1:]
 	alias := messages.AliasID(id)
@@ -92,21 +93,21 @@ func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	return f, nil
 }
 
-// roomNews says when there may have been more room, and who waits for that.
+// roomNews counts the times at which room may have become free, and holds the requests that wait for the next time.
 type roomNews struct {
 	version uint64
 	waiting []func(messages.Room, error)
 }
 
 func (gs *games) onAwaitRoom(m stage.Request[messages.AwaitRoom, messages.Room]) {
-	if m.Request.Since != gs.news.version { // also of an earlier process, which counted further
+	if m.Request.Since != gs.news.version { // also true if Since comes from an earlier process with a higher version
 		m.Reply(messages.Room{Version: gs.news.version}, nil)
 		return
 	}
 	gs.news.waiting = append(gs.news.waiting, m.Reply)
 }
 
-// tellRoom says that a fleet may have more room for game sessions.
+// tellRoom reports that a fleet may have more room for game sessions.
 func (gs *games) tellRoom(f *messages.Fleet) {
 	if f.Status == messages.FleetActive {
 		gs.news.tell()
@@ -122,7 +123,8 @@ func (n *roomNews) tell() {
 	}
 }
 
-// tellFreed says that a game session has ended, which may be room for other fleets, too, if its location has a bound for all together.
+// tellFreed reports that a game session has ended. If its location has a limit for all fleets together, this may also
+// free room for other fleets.
 func (gs *games) tellFreed(e *entry) {
 	if gs.catalog.Location(e.location).GameSessionsMax > 0 {
 		gs.news.tell()

@@ -61,7 +61,7 @@ func TestLaunchOfAGameThatDoesNotStartSaysSo(t *testing.T) {
 	})
 }
 
-// Who asks for the activation while the game starts is answered when it has, once.
+// A request that waits for the activation is answered exactly once, when the game has started.
 func TestActivationIsAwaited(t *testing.T) {
 	for text, started := range map[string]bool{"": true, "ready": false} {
 		hosted(t, nil, func(h *host) {

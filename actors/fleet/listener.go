@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// listener receives changes of the catalog, and passes their consequences to hosting and the game sessions.
+// listener receives changes from the catalog and applies their consequences to hosting and the game sessions.
 type listener struct{ *Registry }
 
 func (l listener) FleetChanged(f *messages.Fleet)      { l.hosting.Changed(f) }
@@ -40,7 +40,7 @@ func (l listener) FleetClosed(f *messages.Fleet) {
 	l.games.tellEmpty(f.ID)
 }
 
-// endAt ends the game sessions of a fleet in some locations, or, with none, in all.
+// endAt ends the game sessions of a fleet in the given locations. If locations is nil, it ends those in all locations.
 func (gs *games) endAt(id messages.FleetID, locations []string, why string) {
 	own := gs.fleetOf(id)
 	for _, e := range gs.order {
@@ -57,7 +57,8 @@ func (gs *games) tellEmpty(id messages.FleetID) {
 	}
 }
 
-// VersionReplaced implements hosting.Listener. With Options.EndEarlier, game sessions of earlier contents end when they are empty.
+// VersionReplaced implements hosting.Listener. With Options.EndEarlier, game sessions that run earlier contents accept
+// no more players and end when they are empty.
 func (gs *games) VersionReplaced(id messages.FleetID) {
 	if !gs.o.EndEarlier {
 		return

@@ -1,9 +1,10 @@
 package fleet
 
-// shown lists a fleet's durable game sessions for other goroutines. It is appended to, or replaced by one without ended ones.
+// shown lists a fleet's durable game sessions for other goroutines. The list is only appended to or replaced as a
+// whole.
 type shown struct {
 	list  []*entry
-	ended int // in phaseOver
+	ended int // number of game sessions in list that are in phaseOver
 }
 
 // shownSlack is the number of ended game sessions up to which a list is not replaced.
@@ -15,11 +16,12 @@ func (s *shown) add(e *entry) {
 	}
 }
 
-// over counts a game session that has ended, and replaces the list when half of it has ended. It looks at the phase, not at the
-// published status, which is TERMINATED earlier: a game session left out because of that would be counted as ended again later.
+// over counts a game session that has ended. When half of the list has ended, it replaces the list by one without ended
+// game sessions. It uses the phase, not the published status. The status becomes TERMINATED earlier than the phase, so
+// a game session left out by its status would later be counted as ended although it is no longer in the list.
 func (s *shown) over(e *entry) {
 	if e.storage != stored {
-		return // it was never added
+		return // it was never added to the list
 	}
 	if s.ended++; s.ended <= shownSlack+len(s.list)/2 {
 		return

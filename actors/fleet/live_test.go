@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// live returns the ids of the game sessions that are ACTIVE.
+// live returns the ids of the ACTIVE game sessions.
 func live(h *host, q messages.FindGameSessions) (ids []messages.GameSessionID) {
 	h.Helper()
 	q.Status = messages.GameSessionActive
@@ -26,7 +26,7 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		all := messages.FindGameSessions{AliasID: actorstest.Alias}
 		var want []messages.GameSessionID
-		for range 200 { // after many ends the list is rebuilt
+		for range 200 { // the list is rebuilt after many ends
 			first, second := h.must(create(actorstest.Fleet, "")), h.must(create(actorstest.Fleet, ""))
 			want = append(want, second.ID)
 			slices.Sort(want)
@@ -45,7 +45,7 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 	})
 }
 
-// All end before the registry hears of the first end, because an answer blocks it.
+// All game sessions end before the registry learns about the first end, because an answer blocks the registry.
 func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		for _, n := range []int{257, 600} {
@@ -61,8 +61,7 @@ func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 	})
 }
 
-// desired sets the fleet's number of process groups in its home location, and waits for the
-// effects.
+// desired sets the fleet's number of process groups in its home location and waits for the effects.
 func (h *host) desired(n int, answered func()) {
 	h.Helper()
 	messages.Send(h.registry, messages.UpdateCapacity{FleetID: actorstest.Fleet, Location: actorstest.Home, Desired: &n}, func(_ *messages.Fleet, err error) {

@@ -9,10 +9,14 @@ func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")
 }
 
-// Timers of the actor.
+// Messages that the actor sends to itself: timers and answers.
 type (
 	graceOver     struct{}
 	endOne        struct{ id messages.GameSessionID }
+	claimAnswered struct {
+		e   *entry
+		err error
+	}
 	activationDue struct {
 		e   *entry
 		ref *stage.Ref

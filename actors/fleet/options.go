@@ -12,69 +12,100 @@ import (
 	"troupe/messages"
 )
 
-// Advertised is the address that game sessions give out to players.
+// Advertised is the address that game sessions give to players.
 type Advertised struct {
-	IPAddress string // a literal; always set
+	IPAddress string // an IP address literal; always set
 	DNSName   string // empty if there is none
-	Port      int    // of the reliable channel
+	Port      int    // port of the reliable channel
 }
 
-// Options configure the registry. Values are set once.
+// Options configure the registry. They must not change.
 type Options struct {
-	// Region is the logical region, a part of the ids of game sessions.
+	// Region is the logical region. It is part of the ids of game sessions.
 	Region string
-	// Locations are the locations that this host serves. Region is always one; it is listed only to set its bounds.
+	// Locations are the locations that this host serves. Region is always one of them; list it only to set its limits.
 	Locations []messages.Location
-	// Fleets have at least one location each.
+	// Fleets are the configured fleets. Each has at least one location.
 	Fleets  []*messages.Fleet
 	Aliases []*messages.Alias
-	// Advertised is the address for players of a fleet, Secured the one for players of a fleet with certificates.
+	// Advertised is the address for players of most fleets. Secured is the address for players of fleets with
+	// certificates.
 	Advertised, Secured Advertised
 	// Session are the settings of all game sessions.
 	Session gamesession.Settings
 	// NewHandler returns the handler of a new game session of a fleet without a script.
 	NewHandler func(f *messages.Fleet) script.Handler
-	// NewProgram: see hosting.Options.
+	// NewProgram is described in hosting.Options.
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
-	// OpenLog opens the log of a game session; nil: the host's log.
+	// OpenLog opens the log of a game session. If it is nil, the host's log is used.
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
-	// Store keeps game sessions and player sessions; nil: memory. Catalog keeps the other resources; nil: in Store.
+	// Store holds game sessions and player sessions. If it is nil, they are kept in memory only. Catalog holds the
+	// other resources. If it is nil, they are in Store.
 	Store, Catalog store.Store
-	// OnEvent receives events once they are durable, from any goroutine; may be nil.
+	// Follow makes the host a node of a cluster, which gets its resources from the cluster's Leader. Fleets, Aliases,
+	// Scripts and Catalog are then not used. If Follow is nil, the host is not part of a cluster.
+	Follow *catalog.Follow
+	// Directory records which node of a cluster runs a game session. It is nil if the host is not part of a cluster.
+	Directory Directory
+	// OnEvent receives events once they are durable. It is called from any goroutine and may be nil.
 	OnEvent func(messages.Event)
-	// OwnEvents switches on events of game sessions and player sessions.
+	// OwnEvents enables events about game sessions and player sessions.
 	OwnEvents bool
-	// Crash is the first line of what the process before this one has said when it crashed, maybe from a script; "" if it did not.
+	// Crash is the first line of the crash report of the previous process. The crash may have been caused by a script.
+	// Crash is "" if the process did not crash.
 	Crash string
-	// Scripts exist from the start.
+	// Scripts are the configured scripts.
 	Scripts []catalog.Script
-	// ProcessesMax bounds the processes of a fleet that was created through the API (service-api.md 2.3).
+	// ProcessesMax limits the number of processes of a fleet that was created through the API (service-api.md 2.3).
 	ProcessesMax int
-	// EndEarlier makes game sessions of earlier contents accept no new players once a newer content runs, and end when they are empty.
+	// EndEarlier affects game sessions that run earlier content of a script. Once newer content runs, they accept no
+	// more players, and they end when they are empty.
 	EndEarlier bool
-	// GroupsMax bounds the process groups of a fleet in one location.
+	// GroupsMax limits the number of process groups of a fleet in one location.
 	GroupsMax int
-	// EndedMax bounds the ended game sessions that are kept, and EndedKeep the time for which they are (service-api.md 2.6).
+	// EndedMax limits how many ended game sessions are kept, and EndedKeep limits how long (service-api.md 2.6).
 	EndedMax  int
 	EndedKeep time.Duration
 }
 
+// Directory records which node of a cluster runs a game session. Its methods are called in the fleet actor and must not
+// block.
+type Directory interface {
+	// Claim records a new game session of this node. done is called exactly once, from any goroutine. Its error has the
+	// code messages.Conflict if another node has claimed the game session, and messages.Internal if the result is
+	// unknown.
+	Claim(g *messages.GameSession, fingerprint [32]byte, done func(error))
+	// End says that a game session has ended. The game session may not have been recorded yet.
+	End(id messages.GameSessionID)
+}
+
 // Defaults of Options.
 const (
-	DefaultProcessesMax = 50 // as GameLift
+	DefaultProcessesMax = 50 // as in GameLift
 	DefaultGroupsMax    = 10
 	DefaultEndedMax     = 100_000
 	DefaultEndedKeep    = 30 * 24 * time.Hour
 )
 
 const (
-	// activationTimeout is the time within which a game session must become ACTIVE, unless its fleet sets another (D-205).
+	// activationTimeout is the time limit for a game session to become ACTIVE, unless its fleet sets another limit
+	// (D-205).
 	activationTimeout = 300 * time.Second
-	// endedBytesMax bounds the estimated memory of ended game sessions: endedBytes, data, and playerSessionBytes for each player.
+	// endedBytesMax limits the estimated memory of all ended game sessions. The estimate for each is endedBytes plus
+	// its data plus playerSessionBytes per player.
 	endedBytesMax      = 512 << 20
 	endedBytes         = 2 << 10
 	playerSessionBytes = 300
 )
+
+// Resources returns the options of a catalog whose records are in the given store.
+func (o Options) Resources(records store.Store) catalog.Options {
+	o.setDefaults()
+	return catalog.Options{
+		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
+		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: records,
+	}
+}
 
 func (o *Options) setDefaults() {
 	o.ProcessesMax, o.GroupsMax = cmp.Or(o.ProcessesMax, DefaultProcessesMax), cmp.Or(o.GroupsMax, DefaultGroupsMax)

@@ -13,8 +13,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// forgetting is an actor that ends and forgets game sessions one at a time, while many are
-// live and as many ended ones as allowed are remembered.
+// forgetting is an actor that ends and forgets game sessions one at a time. Meanwhile many game sessions are live, and
+// as many ended ones as possible are remembered.
 type forgetting struct {
 	r    *games
 	done chan time.Duration
@@ -44,7 +44,7 @@ func (f *forgetting) another(kind string) *entry {
 	return e
 }
 
-// The memory of all ended game sessions together is bounded, whatever their size.
+// The total memory of ended game sessions is limited, no matter how large each one is.
 func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	registry, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
@@ -55,7 +55,7 @@ func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	for range 10 {
 		e := f.another("large")
 		f.r.keepEnded(e)
-		e.bytes += each // as if its data were that large
+		e.bytes += each // simulates large data
 		f.r.endedBytes += each
 	}
 	s := stagetest.Start(t, nil)

@@ -9,10 +9,10 @@ import (
 	"troupe/messages"
 )
 
-// Events of game sessions and player sessions (service-api.md 5.3, at its end). They are
-// made only with Options.OwnEvents, committed with the change they report, and published after.
+// Events about game sessions and player sessions (service-api.md 5.3, at the end). They are created only with
+// Options.OwnEvents. They are committed together with the change that they report and published afterwards.
 
-// The types of these events, by status.
+// Types of these events, by status.
 var (
 	gameSessionEvents = map[messages.GameSessionStatus]string{
 		1: "GameSessionActivating", 2: "GameSessionActive", 3: "GameSessionTerminating", 4: "GameSessionTerminated",
@@ -43,14 +43,15 @@ type playerSessionDetail struct {
 	Status   string `json:"status"`
 }
 
-// eventsOfRecord returns the event of a game session's status, unless the status has had one. TERMINATED comes with the events of
-// the player sessions that end with the game session, and with the event of TERMINATING if that is missing.
+// eventsOfRecord returns the event for a game session's status, unless that event has already been created. The event
+// for TERMINATED comes with the events of the player sessions that end with the game session, and with the event for
+// TERMINATING if that was skipped.
 func (gs *games) eventsOfRecord(e *entry, g *messages.GameSession) (n []messages.Event) {
 	if !gs.o.OwnEvents || gs.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
 		return nil
 	}
 	now := gs.context.Now()
-	last := e.told // zero: this process has sent no event of it
+	last := e.told // zero if this process has not created an event for the game session
 	e.told = g.Status
 	if g.Status == messages.GameSessionTerminated {
 		if last != 0 && last < messages.GameSessionTerminating {
@@ -58,10 +59,10 @@ func (gs *games) eventsOfRecord(e *entry, g *messages.GameSession) (n []messages
 		}
 		n = append(n, gs.eventsOfEnd(e)...)
 	}
-	return append(n, gameEvent(gs.context.Now(), e, g, g.Status)) // not before those of its players
+	return append(n, gameEvent(gs.context.Now(), e, g, g.Status)) // a new time, so that it is not before those of the player sessions
 }
 
-// eventsOfEnd returns the events of the player sessions that have ended with their game session.
+// eventsOfEnd returns the events of the player sessions that have ended together with their game session.
 func (gs *games) eventsOfEnd(e *entry) []messages.Event {
 	ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
 		return e.open[id]
@@ -78,7 +79,7 @@ func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages
 	return event(now, messages.EventGameSession, d.Type, e, d)
 }
 
-// eventsOfPlayerSessions returns the events of the statuses of player sessions.
+// eventsOfPlayerSessions returns one event per player session, for its current status.
 func (gs *games) eventsOfPlayerSessions(e *entry, sessions ...*messages.PlayerSession) (n []messages.Event) {
 	if !gs.o.OwnEvents || gs.o.OnEvent == nil {
 		return nil
@@ -93,7 +94,8 @@ func (gs *games) eventsOfPlayerSessions(e *entry, sessions ...*messages.PlayerSe
 	return n
 }
 
-// opened adds player sessions to those whose end has had no event, or removes those that are final.
+// opened adds player sessions to e.open, which lists those whose end has not been reported as an event. It removes
+// player sessions that have a final status.
 func (e *entry) opened(ownEvents bool, sessions ...*messages.PlayerSession) {
 	if !ownEvents {
 		return
@@ -110,11 +112,11 @@ func (e *entry) opened(ownEvents bool, sessions ...*messages.PlayerSession) {
 	}
 }
 
-// event returns an event. UUIDs of version 7 keep the order of events that have the same time.
+// event returns an event. UUIDs of version 7 preserve the order of events with the same time.
 func event(now time.Time, kind messages.EventKind, name string, e *entry, detail any) messages.Event {
 	text, err := json.Marshal(detail)
 	if err != nil {
-		panic("fleet: " + err.Error()) // texts and numbers only
+		panic("fleet: " + err.Error()) // cannot happen: the detail contains only strings and numbers
 	}
 	return messages.Event{ID: uuid.Must(uuid.NewV7()).String(), Kind: kind, Type: name, Time: now, Name: string(e.fleet.id), ARN: string(e.id), Detail: text}
 }

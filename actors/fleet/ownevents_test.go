@@ -17,7 +17,7 @@ import (
 	"troupe/messages"
 )
 
-// heard keeps the events that were sent.
+// heard records the events that were sent.
 type heard struct {
 	mu  sync.Mutex
 	all []messages.Event
@@ -115,7 +115,7 @@ func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 	})
 }
 
-// An end without a TERMINATING phase sends both events.
+// A game session that ends without a TERMINATING phase sends both events.
 func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 	l, g := new(heard), new(game)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
@@ -129,9 +129,8 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 	})
 }
 
-// Player sessions change while the store refuses writes. Once it works again, their statuses
-// are stored and their events are sent, in order.
-// RL-21, RL-119.
+// Player sessions change while the store refuses writes. When the store works again, their statuses are stored and
+// their events are sent in order. RL-21, RL-119.
 func TestPlayerSessionsThatChangeDuringAnOutageAreStoredWithTheirEvents(t *testing.T) {
 	d, l := new(storetest.Disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
@@ -156,7 +155,7 @@ func TestPlayerSessionsThatChangeDuringAnOutageAreStoredWithTheirEvents(t *testi
 	})
 }
 
-// The order of all events of a game session is kept: the event of its end comes last.
+// The events of a game session stay in order. The event about its end comes last.
 func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 	d, l := new(storetest.Disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
@@ -197,8 +196,8 @@ func TestNotesOfAnOutageAreStoredAsTheHostStops(t *testing.T) {
 	})
 }
 
-// The store refuses writes when the host starts. The events of the game sessions that ended
-// with the previous process are sent once it works again.
+// The store refuses writes when the host starts. When it works again, the events of the game sessions that ended with
+// the previous process are sent.
 func TestEventsOfThePreviousProcessAreSentAfterAnOutage(t *testing.T) {
 	l := new(heard)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {

@@ -6,13 +6,13 @@ import (
 	"troupe/messages"
 )
 
-// playerIndex finds the game session of a player session. The registry writes it; any goroutine reads it.
+// playerIndex maps player sessions to game sessions. The registry writes it. Any goroutine may read it.
 type playerIndex struct {
 	mu sync.RWMutex
 	of map[messages.PlayerSessionID]*entry // guarded by mu
 }
 
-// get returns nil for an id that the host does not know.
+// get returns the game session of a player session, or nil if the id is unknown.
 func (i *playerIndex) get(id messages.PlayerSessionID) *entry {
 	i.mu.RLock()
 	defer i.mu.RUnlock()

@@ -14,7 +14,8 @@ func playerKey(id messages.PlayerSessionID) ledger.Key {
 	return ledger.Key{Kind: store.PlayerSession, ID: string(id)}
 }
 
-// onPlayerSessionsCreated stores new player sessions. Once they are durable it shows them and answers; if refused, they end.
+// onPlayerSessionsCreated stores new player sessions. Once they are durable, it makes them visible and replies. If the
+// store refuses them, they end.
 func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]) {
 	created := m.Request
 	ids := make([]messages.PlayerSessionID, len(created.Records))
@@ -49,11 +50,11 @@ func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessi
 	}})
 }
 
-// addPlayerSessions adds durable player sessions to a game session, which may have ended meanwhile.
+// addPlayerSessions adds durable player sessions to a game session. The game session may have ended in the meantime.
 func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated, ids []messages.PlayerSessionID) {
 	m.Show()
 	if e.storage == forgotten {
-		return // the next start drops them
+		return // the next start will delete the player sessions
 	}
 	for _, id := range ids {
 		gs.players.set(id, e)
@@ -61,7 +62,7 @@ func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated
 	e.players = append(e.players, ids...)
 	e.opened(gs.o.OwnEvents, m.Records...)
 	e.seats.changed(e)
-	if e.told == messages.GameSessionTerminated { // its end was reported without them
+	if e.told == messages.GameSessionTerminated { // the events of its end did not include these player sessions
 		gs.ledger.Note(e.key(), gs.eventsOfEnd(e))
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// onPlayerSessionQuery selects by exactly one selector (service-api.md 2.7). It answers in another goroutine, as it may copy many.
+// onPlayerSessionQuery selects player sessions by exactly one selector (service-api.md 2.7). It replies from another
+// goroutine, because it may have to copy many records.
 func (gs *games) onPlayerSessionQuery(m stage.Request[messages.PlayerSessionQuery, []*messages.PlayerSession]) {
 	gs.forgetEnded()
 	q := m.Request
@@ -67,7 +68,8 @@ func (gs *games) depths() messages.Depths {
 	return d
 }
 
-// onInspect has a running game session answer. One that has ended has no state but its records and, for a while, its time line.
+// onInspect forwards the request to a running game session. For a game session that has ended, it returns only the
+// timeline, if that is still kept.
 func (gs *games) onInspect(q messages.InspectGameSession, a stage.Ask) {
 	e := gs.known(q.ID)
 	switch {
@@ -80,7 +82,7 @@ func (gs *games) onInspect(q messages.InspectGameSession, a stage.Ask) {
 	}
 }
 
-// onKick has a running game session remove a player.
+// onKick forwards the request to remove a player to a running game session.
 func (gs *games) onKick(q messages.KickPlayer, a stage.Ask) {
 	e := gs.known(q.GameSession)
 	switch {

@@ -8,7 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// gameSessionRecord is the stored form of a game session, under its id. Times are Unix nanoseconds.
+// gameSessionRecord is the stored form of a game session. The record's key is the game session's id. Times are in Unix
+// nanoseconds.
 type gameSessionRecord struct {
 	Fleet      messages.FleetID           `json:"fleet"`
 	Location   string                     `json:"location"`
@@ -23,11 +24,11 @@ type gameSessionRecord struct {
 	Denies     bool                       `json:"denies,omitempty"`
 	Protected  bool                       `json:"protected,omitempty"`
 	Token      string                     `json:"token,omitempty"`
-	Made       []byte                     `json:"made,omitempty"` // fingerprint of a request with a token
+	Made       []byte                     `json:"made,omitempty"` // fingerprint of the request, if it had a token
 	Created    int64                      `json:"created"`
 	Terminated int64                      `json:"terminated,omitempty"`
 	EndText    string                     `json:"end,omitempty"`
-	Script     string                     `json:"script,omitempty"` // version
+	Script     string                     `json:"script,omitempty"` // version of the script
 	IPAddress  string                     `json:"ip"`
 	DNSName    string                     `json:"dns,omitempty"`
 	Port       int                        `json:"port"`
@@ -35,7 +36,7 @@ type gameSessionRecord struct {
 
 func (e *entry) key() ledger.Key { return ledger.Key{Kind: store.GameSession, ID: string(e.id)} }
 
-// record returns the change that stores a game session as it is now.
+// record returns the change that stores the current state of a game session.
 func (e *entry) record() store.Change { return e.recordOf(e.published.Session()) }
 
 // recordOf returns the change that stores g as the record of a game session.
@@ -67,7 +68,8 @@ func (r *gameSessionRecord) gameSession(id string) *messages.GameSession {
 	}
 }
 
-// playerSessionRecord is a player session as stored, under its id. The JSON names are short: records are many and change often.
+// playerSessionRecord is the stored form of a player session. The record's key is the player session's id. The JSON
+// names are short because there are many records, which change often.
 type playerSessionRecord struct {
 	Session    messages.GameSessionID       `json:"g"`
 	PlayerID   messages.PlayerID            `json:"p"`
@@ -85,7 +87,7 @@ func storedPlayerSession(s *messages.PlayerSession) store.Change {
 	return store.Put(store.PlayerSession, string(s.ID), record)
 }
 
-// playerSession is the inverse of storedPlayerSession, without the fields of the game session.
+// playerSession is the inverse of storedPlayerSession. It does not set the fields that come from the game session.
 func (r *playerSessionRecord) playerSession(id string) messages.PlayerSession {
 	return messages.PlayerSession{
 		ID: messages.PlayerSessionID(id), PlayerID: r.PlayerID, PlayerData: r.Data, GameSessionID: r.Session, Status: r.Status,
@@ -93,7 +95,7 @@ func (r *playerSessionRecord) playerSession(id string) messages.PlayerSession {
 	}
 }
 
-// moment converts Unix nanoseconds; 0 is the zero time.
+// moment converts Unix nanoseconds to a time. 0 becomes the zero time.
 func moment(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}

@@ -11,28 +11,28 @@ import (
 	"troupe/messages"
 )
 
-// Registry is the fleet actor, the parent of all game sessions. Each message goes to its owner: catalog, hosting or game sessions.
+// Registry is the fleet actor, the parent of all game sessions. It forwards each message to its owner: catalog, hosting
+// or games.
 type Registry struct {
 	catalog *catalog.Catalog
 	hosting *hosting.Hosting
 	games   *games
 }
 
-// New returns a registry with the contents of the stores. Damaged records are no error: see Damaged.
+// New returns a registry with the contents of the stores. Damaged records do not cause an error (see Damaged).
 func New(o Options) (*Registry, error) {
 	o.setDefaults()
 	r := new(Registry)
 	var err error
-	r.catalog, err = catalog.New(catalog.Options{
-		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
-		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: o.Catalog, Listener: listener{r},
-	})
+	resources := o.Resources(o.Catalog)
+	resources.Listener, resources.Follow = listener{r}, o.Follow
+	r.catalog, err = catalog.New(resources)
 	if err != nil {
 		return nil, err
 	}
 	r.games = newGames(o, r.catalog)
 	r.hosting, err = hosting.New(hosting.Options{
-		NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games, Store: o.Catalog, Crash: o.Crash,
+		NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games, Store: o.Store, Crash: o.Crash,
 	})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func New(o Options) (*Registry, error) {
 	return r, r.games.restore()
 }
 
-// Started implements stage.Actor: it ends the game sessions of the previous process, and loads the scripts of fleets.
+// Started implements stage.Actor. It ends the game sessions of the previous process and loads the scripts of fleets.
 func (r *Registry) Started(c *stage.Context) {
 	r.hosting.Started(c)
 	r.catalog.Started(c)
@@ -49,7 +49,7 @@ func (r *Registry) Started(c *stage.Context) {
 	r.catalog.Revive()
 }
 
-// Stopped implements stage.Actor. All game sessions have stopped before.
+// Stopped implements stage.Actor. All game sessions have already stopped.
 func (r *Registry) Stopped(c *stage.Context) {
 	last := c.Crash() == ""
 	r.hosting.Stopped()
@@ -60,7 +60,7 @@ func (r *Registry) Stopped(c *stage.Context) {
 // Receive implements stage.Actor.
 func (r *Registry) Receive(c *stage.Context, msg any) {
 	switch m := msg.(type) {
-	case gamesession.Over: // its process is free; Exited follows
+	case gamesession.Over: // the process is free; stage.Exited follows
 		if !r.hosting.Over(m.Ref, m.Text) {
 			r.games.onProcessOver(m)
 		}
@@ -98,22 +98,25 @@ func (r *Registry) ask(c *stage.Context, a stage.Ask) {
 	}
 }
 
-// Damaged returns the stored records that the host ignores because they are damaged. Only before the registry is spawned.
+// Damaged returns the stored records that the host ignores because they are damaged. It must not be called after the
+// registry has been spawned.
 func (r *Registry) Damaged() []store.Damage {
 	return slices.Concat(r.catalog.Unread().Damaged(), r.hosting.Unread().Damaged(), r.games.unread.Damaged())
 }
 
-// Unread reports whether the host ignores a stored record because it is damaged. Only before the registry is spawned.
+// Unread reports whether the host ignores a stored record because it is damaged. It must not be called after the
+// registry has been spawned.
 func (r *Registry) Unread(kind store.Kind, id string) bool {
 	return r.catalog.Unread().Has(kind, id) || r.games.unread.Has(kind, id)
 }
 
-// CheckDestinations does the same as the request of that name. Only before the registry is spawned.
+// CheckDestinations implements the request of the same name. It must not be called after the registry has been spawned.
 func (r *Registry) CheckDestinations(destinations []string) error {
 	return r.catalog.CheckDestinations(destinations)
 }
 
-// PlayerSession returns the status of a player session, 0 for an unknown id. It asks no actor and is safe for concurrent use.
+// PlayerSession returns the status of a player session, or 0 if the id is unknown. It asks no actor and is safe for
+// concurrent use.
 func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	if e := r.games.players.get(id); e != nil {
 		return e.published.PlayerStatus(id)
@@ -121,7 +124,12 @@ func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSes
 	return 0
 }
 
-// Wait returns when the registry's goroutines have ended. It is called after the actor has stopped.
+// SessionID returns the id of a game session of a fleet in a location. Any goroutine may call it.
+func (r *Registry) SessionID(f *messages.Fleet, location, tail string) messages.GameSessionID {
+	return r.games.sessionID(f, location, tail)
+}
+
+// Wait returns when the registry's goroutines have ended. It must be called after the actor has stopped.
 func (r *Registry) Wait() {
 	r.games.work.Wait()
 	r.hosting.Wait()

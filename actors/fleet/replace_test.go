@@ -69,7 +69,7 @@ func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
 	})
 }
 
-// The list of a fleet's live game sessions does not grow with those that have ended.
+// The list of a fleet's live game sessions does not keep growing with ended game sessions.
 func TestEndedGameSessionsLeaveTheListOfTheLive(t *testing.T) {
 	var s shown
 	add := func() *entry {

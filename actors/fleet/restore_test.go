@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// resources is a host with an engine, and one resource of each kind that the API has created on it.
+// resources is a host with an engine and one resource of each kind, created through the API.
 type resources struct {
 	*host
 	engine *engine
@@ -60,7 +60,7 @@ func changeOf(id messages.ScriptID, files ...string) catalog.ChangeScript {
 	return catalog.ChangeScript{Request: messages.UpdateScript{ID: id, Version: "2.0", Zip: n.Request.Zip}, Bundle: n.Bundle}
 }
 
-// wanted sends a request that must succeed.
+// wanted sends a request. The request must succeed.
 func wanted[A any, Q messages.RequestOf[A]](h *host, q Q) A {
 	h.Helper()
 	a, err := request[A](h, q)

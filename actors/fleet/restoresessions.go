@@ -12,13 +12,14 @@ import (
 	"troupe/messages"
 )
 
-// restored is the part of restore's result that started handles.
+// restored holds the results of restore that started handles.
 type restored struct {
 	running []*entry       // game sessions that were running when the earlier process ended
-	orphans []store.Change // deletions of player sessions without a game session
+	orphans []store.Change // deletions of player sessions whose game session does not exist
 }
 
-// restore reads earlier game sessions and player sessions, all of them over; started marks as TERMINATED those that were running.
+// restore reads the game sessions and player sessions of earlier processes. All of them are over. started sets those
+// that were running to TERMINATED.
 func (gs *games) restore() error {
 	err := store.Read(gs.o.Store, &gs.unread, store.GameSession, func(id string, r *gameSessionRecord, _ int) error {
 		if r.Fleet == "" || r.Location == "" || r.Status == 0 {
@@ -62,7 +63,8 @@ func (gs *games) restoreSession(g *messages.GameSession, made []byte) {
 	}
 }
 
-// restorePlayers reads player sessions by game session, and deletes those without one, unless a damaged one could be theirs.
+// restorePlayers reads the player sessions and groups them by game session. It deletes player sessions without a game
+// session, unless some game session records are damaged, because the player sessions could belong to these.
 func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 	players := make(map[*entry][]messages.PlayerSession)
 	err := store.Read(gs.o.Store, &gs.unread, store.PlayerSession, func(id string, r *playerSessionRecord, _ int) error {
@@ -70,7 +72,7 @@ func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 			return store.ErrIncomplete
 		}
 		e := gs.sessions[r.Session]
-		if e == nil { // its game session was not stored, or is forgotten
+		if e == nil { // its game session was never stored or is forgotten
 			if len(gs.unread.IDs(store.GameSession)) == 0 {
 				gs.restored.orphans = append(gs.restored.orphans, store.Delete(store.PlayerSession, id))
 			}
@@ -82,10 +84,11 @@ func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 	return players, err
 }
 
-// restoreBatch bounds the changes of one commit at the start.
+// restoreBatch limits the number of changes in one commit at the start.
 const restoreBatch = 1000
 
-// endRestored ends the game sessions that were running when the last process ended, now, because the real time is unknown.
+// endRestored ends the game sessions that were running when the previous process ended. They end now, because the real
+// time of their end is unknown.
 func (gs *games) endRestored() {
 	now := gs.context.Now()
 	changes := gs.restored.orphans
@@ -118,7 +121,7 @@ func (gs *games) endRestored() {
 	gs.forgetEnded()
 }
 
-// tellDamage adds an event about damaged records to the fleets of these game sessions.
+// tellDamage adds an event about damaged records to the fleets of the affected game sessions.
 func (gs *games) tellDamage() {
 	damaged := make(map[messages.FleetID]int)
 	for id := range gs.unread.IDs(store.GameSession) {

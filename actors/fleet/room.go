@@ -5,15 +5,15 @@ import (
 	"troupe/messages"
 )
 
-// fleetGames counts the game sessions of a fleet by location; hosting counts them by process configuration.
+// fleetGames counts the game sessions of a fleet by location. hosting counts them by process configuration.
 type fleetGames struct {
 	id         messages.FleetID
-	live       map[string]int // game sessions that have not ended, by location
-	activating map[string]int // those in phaseActivating
+	live       map[string]int // number of game sessions that have not ended, by location
+	activating map[string]int // number of game sessions in phaseActivating, by location
 	shown      shown
 }
 
-// fleetOf returns the game sessions of a fleet, which may be none.
+// fleetOf returns the fleetGames of a fleet. It creates an empty one if necessary.
 func (gs *games) fleetOf(id messages.FleetID) *fleetGames {
 	f := gs.fleets[id]
 	if f == nil {
@@ -23,7 +23,7 @@ func (gs *games) fleetOf(id messages.FleetID) *fleetGames {
 	return f
 }
 
-// hosted counts the game sessions of a fleet that have not ended.
+// hosted returns the number of game sessions of a fleet that have not ended.
 func (f *fleetGames) hosted() (n int) {
 	for _, c := range f.live {
 		n += c
@@ -39,7 +39,8 @@ func (gs *games) occupy(e *entry, by int) {
 	}
 }
 
-// room returns nil if a fleet has room for one more game session in a location; otherwise the error says why not.
+// room returns nil if a fleet has room for one more game session in a location. Otherwise the error says why it has no
+// room.
 func (gs *games) room(f *messages.Fleet, location string) error {
 	id, own := f.ID, gs.fleetOf(f.ID)
 	if most := catalog.Capacity(f, location); own.live[location] >= most {
@@ -60,11 +61,12 @@ func (gs *games) room(f *messages.Fleet, location string) error {
 	return nil
 }
 
-// rooms returns how much room each fleet has in each location: none if it has no room for the next game session.
+// rooms returns the free room of each fleet in each location. It returns no room where not even one more game session
+// can be created.
 func (gs *games) rooms() []messages.FleetRoom {
 	var all []messages.FleetRoom
 	for _, f := range gs.catalog.Fleets() {
-		if f.Anywhere { // its computes have room, not the host
+		if f.Anywhere { // an Anywhere fleet has room on its own computes, not on this host
 			continue
 		}
 		for _, location := range f.Locations {
@@ -89,7 +91,7 @@ func full(format string, args ...any) error {
 	return messages.Errorf(messages.FleetCapacityExceeded, format, args...)
 }
 
-// activated counts a game session that is no longer ACTIVATING.
+// activated records that a game session is no longer ACTIVATING.
 func (gs *games) activated(e *entry) {
 	if e.phase == phaseActivating {
 		e.phase = phaseRunning

@@ -80,7 +80,7 @@ func TestALocationBoundsAllFleetsTogether(t *testing.T) {
 	})
 }
 
-// A fleet that is scaled to 0 is not full: nobody is to be woken because of it.
+// A fleet that is scaled to 0 does not count as full, so that nobody is alerted because of it.
 func TestAFleetThatIsScaledToZeroIsClosed(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Fleets = append(o.Fleet.Fleets,

@@ -58,7 +58,7 @@ func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 		if err != nil || scripts[0].Contents != 2 || scripts[0].Version != "2.0" || scripts[0].Name != "game" {
 			w.Error(scripts, err)
 		}
-		// A change of names alone loads no program.
+		// A change of names only does not load a program.
 		if _, err := messages.Do(context.Background(), w.System, messages.UpdateScript{ID: s.ID, Name: "other"}); err != nil || e.made != 2 {
 			w.Error(err, e.made)
 		}
@@ -118,7 +118,7 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 			return err
 		}
 		assert.NoError(w, change(processes("2 a.js mode:1", "2 b.js x")))
-		start(w, f.ID) // three of the four processes are still running
+		start(w, f.ID) // three of the four old processes are still running
 		if e.last().program.text != "b" || e.last().processConfig.Args[0] != "x" {
 			w.Error(e.last().processConfig.Args)
 		}
@@ -149,7 +149,7 @@ func TestActivationIsBounded(t *testing.T) {
 	})
 }
 
-// A creation that was refused for another reason does not count against its creator.
+// If a creation was refused for another reason, it does not count against the creator's limit.
 func TestARefusedCreationIsNotCharged(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=good")

@@ -20,7 +20,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// standing runs a test whose programs ask for stand-by processes.
+// standing runs a test in which programs request stand-by processes.
 func standing(t *testing.T, n int, test func(w *world, e *engine)) {
 	t.Helper()
 	scripted(t, func(e *engine, _ *actors.Options) { e.standby = n }, test)
@@ -46,7 +46,7 @@ func TestStandbyProcessesAreKeptTakenAndReplaced(t *testing.T) {
 		if n := w.System.Live(counters.ActorGameSession); n != 3 || len(e.handlers) != 3 {
 			w.Errorf("%d processes of three", n)
 		}
-		// What the process logged before it had a game session is in the game session's log.
+		// What the process logged before it had a game session appears in the game session's log.
 		if lines := e.lines[first.ID]; len(lines) == 0 || lines[0] != "INFO hello from 1 (1.0)" {
 			w.Errorf("log %q", lines)
 		}
@@ -58,7 +58,7 @@ func TestStandbyProcessesAreKeptTakenAndReplaced(t *testing.T) {
 	})
 }
 
-// The events report a version that does not run once, with what it logged, however often it
+// A version that does not run is reported only once in the events, together with what it logged, no matter how often it
 // is tried. The next version is reported again.
 func TestAScriptThatDoesNotRunIsReportedOnce(t *testing.T) {
 	var log spool
@@ -80,7 +80,7 @@ func TestAScriptThatDoesNotRunIsReportedOnce(t *testing.T) {
 	})
 }
 
-// spool keeps the written lines.
+// spool records everything that is written to it.
 type spool struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -100,14 +100,14 @@ func (s *spool) String() string {
 
 func (s *spool) count(text string) int { return strings.Count(s.String(), text) }
 
-// A change of a game session that comes before its stand-by process is known to have ended
-// holds for the replacement process.
+// A stand-by process ends when it has just received a game session. If the game session is changed before the registry
+// notices that end, the replacement process must use the change.
 func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		meanwhile func(w *world, g *messages.GameSession, id messages.ScriptID)
 		then      messages.GameSessionStatus
-		says      string // version, or why it ended
+		says      string // version, or the reason why the game session ended
 	}{
 		"nothing": {func(*world, *messages.GameSession, messages.ScriptID) {}, messages.GameSessionActive, "1 (1.0)"},
 		"updated": {func(w *world, _ *messages.GameSession, id messages.ScriptID) { update(w, id, "", "main.js=two") }, messages.GameSessionActive, "2 (1.0)"},
@@ -229,7 +229,7 @@ func TestAReplacedScriptReportsItsOutcome(t *testing.T) {
 		if c := replace("syntax error", time.Second); c.Loading || len(c.Refused) != 1 || !strings.Contains(c.Refused[0], "main.js:3:14") {
 			w.Errorf("syntax error: %+v", c)
 		}
-		// Other events of the fleet at that moment do not count as the outcome.
+		// Other events of the fleet that occur at the same time do not count as the outcome.
 		crashing.Session.Do(func() { crashing.Session.Crash("an old one") })
 		if c := replace("two", time.Second); c.Loading || len(c.Refused) != 0 || c.Script.Contents != 5 {
 			w.Errorf("good: %+v", c)
@@ -240,7 +240,7 @@ func TestAReplacedScriptReportsItsOutcome(t *testing.T) {
 	})
 }
 
-// The memory of a process is freed once its game session has ended, although the API still shows it.
+// The memory of a process is freed when its game session has ended, although the API still shows the game session.
 func TestAnEndedGameSessionHoldsNoProcess(t *testing.T) {
 	standing(t, 0, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
@@ -255,12 +255,12 @@ func TestAnEndedGameSessionHoldsNoProcess(t *testing.T) {
 		e.mu.Unlock()
 		for n, i := range all {
 			held = append(held, weak.Make(i))
-			if n > 0 { // the first was only a trial start
+			if n > 0 { // the first process was only a trial start
 				end(w, &i.Game)
 			}
 		}
 		clear(all)
-		for range 3 { // memory behind weak pointers takes more than one collection
+		for range 3 { // weak pointers may need more than one collection
 			runtime.GC()
 		}
 		for i, p := range held {

@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// Ends requested by the API or a placement.
+// Terminate messages for ends requested by the API or by a placement.
 var (
 	endTriggered = gamesession.Terminate{
 		Reason: messages.CloseGameEnded, Text: "terminated by the service API", StatusReason: "TRIGGERED_ON_PROCESS_TERMINATE",
@@ -29,14 +29,14 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 		end = endForced
 	}
 	var answer *messages.GameSession
-	// It may wait behind as many updates as may wait.
+	// The request may queue behind editsMax updates.
 	gs.ledger.Do(ledger.Transaction{Key: e.key(), WaitingMax: editsMax + terminationsMax, Reply: m.With(&answer), Decide: func() (ledger.Entry, error) {
 		g := e.published.Session()
 		if !e.runs() || g.Status > messages.GameSessionTerminating {
 			return ledger.Entry{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status)
 		}
-		again, told := g.Status == messages.GameSessionTerminating, e.told // told is restored by Refused
-		// The answer is TERMINATING, even if the game session ends before it is sent.
+		again, told := g.Status == messages.GameSessionTerminating, e.told // told is restored in Refused
+		// The answer shows TERMINATING, even if the game session ends before the answer is sent.
 		g.Status, answer = messages.GameSessionTerminating, g
 		stored := *g
 		if stored.StatusReason = e.published.Ending(); stored.StatusReason == "" {
@@ -52,7 +52,8 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 			},
 			Refused: func() {
 				if e.told == messages.GameSessionTerminating {
-					if e.told = told; e.published.Session().Status >= messages.GameSessionTerminating { // it has ended meanwhile for another reason
+					// In the meantime the game session has ended for another reason.
+					if e.told = told; e.published.Session().Status >= messages.GameSessionTerminating {
 						gs.storeChange(e)
 					}
 				}
@@ -71,7 +72,7 @@ func (gs *games) giveUp(id messages.GameSessionID) {
 	e.end(endForced)
 }
 
-// end ends a game session. By force it also stops a script that is in a loop.
+// end ends a game session. A forced end also stops a script that is in an endless loop.
 func (e *entry) end(t gamesession.Terminate) {
 	e.ref.Tell(t)
 	if t.Force && e.process != nil {

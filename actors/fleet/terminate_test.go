@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// ponders is a game that decides on OnProcessTerminate when the test says so.
+// ponders is a game whose decision on OnProcessTerminate is made by the test.
 type ponders struct {
 	game
 	decision script.Pending
@@ -70,7 +70,7 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 	})
 }
 
-// API-32, API-33: it does not call OnProcessTerminate.
+// API-32, API-33: OnProcessTerminate is not called.
 func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 	run(t, func(w *world) {
 		p := &ponders{}
@@ -88,8 +88,8 @@ func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 	})
 }
 
-// A status that the API has shown never steps back (RL-16), even if the game session is busy
-// and does not know of it yet.
+// A status that the API has shown never goes back (RL-16), even if the game session is busy and has not received the
+// request yet.
 func TestTerminatingIsShownAtOnce(t *testing.T) {
 	run(t, func(w *world) {
 		p, busy := &ponders{}, make(chan struct{})
@@ -97,7 +97,7 @@ func TestTerminatingIsShownAtOnce(t *testing.T) {
 		p.Session.Do(func() { <-busy })
 		assert.OK(terminate(w, id, false))(w)
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
-		p.Session.Do(func() { p.Session.Exit(1) }) // before it hears of the termination
+		p.Session.Do(func() { p.Session.Exit(1) }) // before the game session receives the termination
 		list := sessions(w, messages.FindGameSessions{FleetID: actorstest.Fleet})
 		want(w, list[0], messages.GameSessionTerminating, "")
 		close(busy)

@@ -6,10 +6,10 @@ import (
 	"troupe/messages"
 )
 
-// timelinesMax bounds the game sessions whose time line is kept after their end.
+// timelinesMax limits the number of ended game sessions whose timeline is kept.
 const timelinesMax = 200
 
-// timelines are the time lines of the game sessions that have ended last, for operators. They are in memory only.
+// timelines holds the timelines of the game sessions that ended last, for operators. They are in memory only.
 type timelines struct {
 	of    map[messages.GameSessionID][]messages.Moment
 	order []messages.GameSessionID // oldest first

@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	// propertiesMax bounds the properties of a game session.
+	// propertiesMax limits the number of properties of a game session.
 	propertiesMax = 16
-	// editsMax bounds the waiting updates of one game session.
+	// editsMax limits the number of queued updates of one game session.
 	editsMax = 63
-	// terminationsMax is the room for requests to terminate a game session beside editsMax updates.
+	// terminationsMax is the number of requests to terminate a game session that may queue in addition to editsMax
+	// updates.
 	terminationsMax = 16
 )
 
@@ -48,7 +49,7 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 	}})
 }
 
-// edit changes a record as a request demands.
+// edit applies the changes in a request to a record.
 func edit(g *messages.GameSession, q messages.UpdateGameSession) error {
 	if g.Status >= messages.GameSessionTerminating {
 		return messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", g.ID, g.Status)
@@ -64,7 +65,7 @@ func edit(g *messages.GameSession, q messages.UpdateGameSession) error {
 	return nil
 }
 
-// merged adds properties, or replaces those with the same key; it removes none.
+// merged adds properties or replaces those with the same key. It removes none.
 func merged(old, given []messages.Property) []messages.Property {
 	all := slices.Clone(old)
 	for _, p := range given {

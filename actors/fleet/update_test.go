@@ -47,7 +47,8 @@ func TestUpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 		_, err = h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties("one more", "")})
 		h.is(err, messages.InvalidRequest)
 		assert.Equal(h, "it has properties", len(h.game(g.ID).Properties), 16)
-		if again, err := h.create(req); err != nil || again.ID != g.ID { // compared with the first request, not with the current state
+		// The request is compared with the first request, not with the current state.
+		if again, err := h.create(req); err != nil || again.ID != g.ID {
 			h.Error(again, err)
 		}
 	})
@@ -94,7 +95,7 @@ func TestAGameSessionThatDeniesPlayers(t *testing.T) {
 // API-37.
 func TestALowerMaximumRemovesNobody(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
-		id := w.Create(nil) // with a maximum of 100
+		id := w.Create(nil) // the maximum is 100
 		a, b := w.Player(id), w.Player(id)
 		last := w.Seat(id)
 		one := 1
@@ -106,7 +107,7 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 		if text := err.Error(); !strings.Contains(text, "has 0 free seats, 1 are needed") {
 			w.Error(text)
 		}
-		w.Enter(last) // a reserved seat does not help while there are more players than the maximum
+		w.Enter(last) // a reservation does not help while there are more players than the maximum
 		assert.Equal(w, "it is", w.Seated(last).Status, messages.PlayerSessionReserved)
 		a.Depart()
 		b.Depart()
@@ -147,7 +148,7 @@ func TestUpdatesAreDurableAndSequential(t *testing.T) {
 		h.disk.Hold()
 		refused := 0
 		for range 70 {
-			refused += len(*tell(messages.UpdateGameSession{Protected: &yes})) // those that wait are not answered yet
+			refused += len(*tell(messages.UpdateGameSession{Protected: &yes})) // waiting requests have not been answered yet
 		}
 		assert.Equal(h, "were refused", refused, 70-64)
 		h.disk.Release()
@@ -206,7 +207,7 @@ func TestAnAnsweredUpdateIsKeptWhenTheGameSessionEndsMeanwhile(t *testing.T) {
 		h.disk.Hold()
 		answer := later[*messages.GameSession](h, messages.UpdateGameSession{ID: g.ID, Name: new("after")})
 		later[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
-		h.disk.Break(true) // nothing after the answer is stored, as if the host were killed
+		h.disk.Break(true) // from now on nothing is stored, as if the host had been killed
 		h.disk.Release()
 		if !slices.Equal(*answer, []error{nil}) {
 			h.Fatalf("the edit was answered %v", *answer)
@@ -240,8 +241,7 @@ func TestARefusedUpdateIsNotStoredWithTheEnd(t *testing.T) {
 	})
 }
 
-// An ANYWHERE fleet, whose processes would run elsewhere, was stored as ACTIVE by an earlier
-// version of the host.
+// An earlier version of the host stored an ANYWHERE fleet as ACTIVE. The processes of such a fleet would run elsewhere.
 func TestAStoredAnywhereFleetIsInError(t *testing.T) {
 	hosted(t, func(o *fleet.Options) {
 		o.Fleets = append(o.Fleets, &messages.Fleet{ID: "fleet-anywhere", Status: messages.FleetActive, Anywhere: true, Locations: []string{"custom-attic"}})

@@ -13,7 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// shrink ends the game sessions of a fleet in a location that exceed its capacity: those without players first, then the newest.
+// shrink ends the game sessions of a fleet in a location that exceed the fleet's capacity. It ends those without
+// players first, then the newest.
 func (gs *games) shrink(f *messages.Fleet, location string) {
 	own := gs.fleetOf(f.ID)
 	over := gs.hosting.Surplus(f.ID, location)
@@ -27,7 +28,7 @@ func (gs *games) shrink(f *messages.Fleet, location string) {
 		}
 		switch g := e.published.Session(); {
 		case g.Status == messages.GameSessionTerminating:
-			over[e.config()]-- // it ends anyway
+			over[e.config()]-- // it is ending anyway
 		case !g.Protected:
 			ending = append(ending, e)
 		}
@@ -44,7 +45,7 @@ func (gs *games) shrink(f *messages.Fleet, location string) {
 	}
 }
 
-// config returns the process configuration of a game session; nil without a script.
+// config returns the process configuration of a game session. It returns nil for a fleet without a script.
 func (e *entry) config() *hosting.ProcessConfig {
 	if e.process == nil {
 		return nil
@@ -52,7 +53,8 @@ func (e *entry) config() *hosting.ProcessConfig {
 	return e.process.Config()
 }
 
-// uses returns the capacity and use of fleets in one location each, without unknown ids and fleets that are not in the location.
+// uses returns the capacity and use of each fleet in one location. It skips unknown ids and fleets that are not in the
+// location.
 func (gs *games) uses(q messages.FleetUseQuery) []messages.FleetUse {
 	var fleets []*messages.Fleet
 	if q.FleetIDs == nil {
@@ -96,7 +98,7 @@ func count(u *messages.FleetUse, e *entry) {
 	})
 }
 
-// has returns a fleet's capacity and process groups in a location, without the use by players.
+// has returns a fleet's capacity and process groups in a location. It does not count the players.
 func (gs *games) has(f *messages.Fleet, location string) messages.FleetUse {
 	u := messages.FleetUse{Fleet: f, Location: location, Groups: f.GroupsIn(location)}
 	live, capacity := gs.fleetOf(f.ID).live[location], catalog.Capacity(f, location)
@@ -111,7 +113,7 @@ func (gs *games) has(f *messages.Fleet, location string) messages.FleetUse {
 	if f.Anywhere {
 		return messages.FleetUse{Fleet: f, Location: location}
 	}
-	used := 0 // groups with a game session: they are filled one after the other
+	used := 0 // number of groups with a game session; the groups are filled one after the other
 	if u.Active > 0 && capacity > 0 {
 		each := capacity / u.Active
 		used = (live + each - 1) / each
@@ -157,7 +159,7 @@ func (gs *games) instances(q messages.InstanceQuery) ([]messages.Instance, error
 	return all, nil
 }
 
-// instanceID returns the id of a process group, in the form of GameLift's instance ids.
+// instanceID returns the id of a process group in the form of GameLift's instance ids.
 func instanceID(f messages.FleetID, location string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", f, location, n))
 	return "i-" + hex.EncodeToString(sum[:])[:17]

@@ -14,7 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// The watcher of a game session is told of its end, and is then let go: an ended game session is kept for weeks.
+// The watcher of a game session is told about the end of the game session and is then released. It must not be kept,
+// because an ended game session is kept for weeks.
 func TestTheWatcherIsLetGoWithTheGameSession(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		hosted(t, nil, func(h *host) {
@@ -35,7 +36,8 @@ func TestTheWatcherIsLetGoWithTheGameSession(t *testing.T) {
 				h.Error("not told of the end")
 			}
 			synctest.Wait()
-			if _, err := h.games(messages.FindGameSessions{FleetID: actorstest.Small}); err != nil { // the registry has no message of it at hand
+			// Send another request, so that the registry no longer holds the last message about the game session.
+			if _, err := h.games(messages.FindGameSessions{FleetID: actorstest.Small}); err != nil {
 				h.Error(err)
 			}
 			runtime.GC()
@@ -46,7 +48,7 @@ func TestTheWatcherIsLetGoWithTheGameSession(t *testing.T) {
 	}
 }
 
-// watch waits for the end of a game session's seats, and returns a pointer to what its watcher holds.
+// watch waits for the end of a game session's seats. It returns a pointer to memory that only the watcher holds.
 func watch(h *host, id messages.GameSessionID, over *bool) weak.Pointer[[1 << 16]byte] {
 	h.Helper()
 	held := new([1 << 16]byte)
@@ -65,7 +67,7 @@ func watch(h *host, id messages.GameSessionID, over *bool) weak.Pointer[[1 << 16
 	return weak.Make(held)
 }
 
-// A second watcher ends the first, and the requests of a game wait for one.
+// A second watcher ends the first one. Requests of a game are kept until there is a watcher.
 func TestSeatsAreReportedToOne(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := assert.Value(launch(h, actorstest.Fleet, ""))(h)

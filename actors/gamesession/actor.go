@@ -17,95 +17,96 @@ import (
 type Actor struct {
 	// Set once.
 	o          Options
-	c          *stage.Context // of this actor; valid in its own calls
-	relay      bool           // the handler is script.Relay, which allows everything: it is not asked
-	playersMax int            // of the script
+	c          *stage.Context // this actor's context; valid only during the actor's own calls
+	relay      bool           // the handler is script.Relay, which allows everything, so it is not called
+	playersMax int            // the script's maximum
 	ping       time.Duration
-	drops      zerolog.Logger // sampled: for dropped packets
+	drops      zerolog.Logger // sampled log for dropped packets
 	window     time.Duration  // the reconnect window
 
 	// The game session.
-	record        messages.GameSession // as it was created; edits by the API are in Publisher only
+	record        messages.GameSession // as created; later edits by the API change only the copy in Publisher
 	phase         phase
 	assignment    assignment
-	crashed       bool       // the end is the game's fault
-	emptied       bool       // the last player has left, at least once
-	endWhenEmpty  bool       // end with the last player, regardless of EmptyTimeout
-	exit          *exitCall  // the game has called Exit or Crash; nil if it has not
-	terminate     *Terminate // OnProcessTerminate runs
+	crashed       bool       // the game session ends because of a failure of the game
+	emptied       bool       // the last player has left at least once
+	endWhenEmpty  bool       // end when the last player leaves, regardless of EmptyTimeout
+	exit          *exitCall  // set when the game has called Exit or Crash; otherwise nil
+	terminate     *Terminate // set while OnProcessTerminate runs; otherwise nil
 	gauge         counters.GameSessionState
-	emptyTimer    *stage.Timer // of EmptyTimeout
-	healthTimer   *stage.Timer // of health checks
-	unhealthy     int          // health checks that failed in a row
-	continuations []func()     // continuations of decisions that took time
+	emptyTimer    *stage.Timer // timer of EmptyTimeout
+	healthTimer   *stage.Timer // timer of the health checks
+	unhealthy     int          // number of consecutive failed health checks
+	continuations []func()     // functions to run after asynchronous decisions
 
-	timeline []messages.Moment // the last momentsMax, for operators
+	timeline []messages.Moment // the newest momentsMax events, for operators
 
 	// Players.
 	byID          map[messages.PlayerSessionID]*playerSession
 	byPlayer      map[*player.Handle]*playerSession
 	byRef         map[*stage.Ref]*playerSession
 	byPeer        map[messages.PeerID]*playerSession
-	playerOptions *player.Options  // shared by player actors
-	order         []*playerSession // all that are not forgotten, in order of creation
-	finished      int              // how many of order have a final status
-	roster        []*playerSession // accepted, in order of acceptance: group -1
-	joining       int              // players that wait for the answer to their login
-	highestPeer   messages.PeerID  // assigned last; the id of a refused login is assigned again if it is this one
-	fills         []fill           // the last matches that have added players
-	backfills     restarts         // requests of the game for backfill
-	acksPending   []*playerSession // have received packets that are not acknowledged
+	playerOptions *player.Options  // shared by the player actors
+	order         []*playerSession // all player sessions that are not forgotten, in order of creation
+	finished      int              // how many player sessions in order have a final status
+	roster        []*playerSession // the accepted players (group -1), in order of acceptance
+	joining       int              // number of players whose login waits for the game's decision
+	highestPeer   messages.PeerID  // the newest peer id; it is assigned again if its login is refused
+	fills         []fill           // the newest matches that added players
+	backfills     restarts         // counts the game's requests for backfill
+	acksPending   []*playerSession // players whose received packets are not yet acknowledged
 	ackTimer      *stage.Timer     // runs while acksPending is not empty
 
 	// Traffic.
 	groups   map[messages.GroupID]*groupEntry
 	groupRef map[*stage.Ref]*groupEntry
-	fanout   fanoutLimit    // of players
-	sending  fanoutLimit    // of the game itself
-	inflow   *player.Inflow // nil: no limit
-	message  script.Message // reused for every callback
+	fanout   fanoutLimit    // limits deliveries that players cause
+	sending  fanoutLimit    // limits deliveries of the game's own messages
+	inflow   *player.Inflow // nil means no limit
+	message  script.Message // reused for all callbacks
 }
 
-// assignment says whether the process has a game session.
+// assignment says whether the process has a game session yet.
 type assignment uint8
 
 const (
-	unassigned assignment = iota // a stand-by process
-	assigned                     // it has a game session
-	started                      // OnStartGameSession has begun: the game may see the id
+	unassigned assignment = iota // a stand-by process without a game session
+	assigned                     // the process has a game session
+	started                      // OnStartGameSession has been called, so the game may know the game session id
 )
 
-// phase is the state of the process. The game session's status follows it.
+// phase is the state of the process. The status of the game session is derived from it.
 type phase uint8
 
 const (
-	loading    phase = iota + 1 // until onProcessStarted has returned true
+	loading    phase = iota + 1 // until onProcessStarted returns true
 	idle                        // ready for a game session
-	activating                  // onStartGameSession runs
+	activating                  // onStartGameSession is running
 	active
-	ending  // ProcessEnding was called, or OnProcessTerminate runs: no logins; players stay connected
+	ending  // ProcessEnding was called or OnProcessTerminate is running: no new logins, but players stay connected
 	closing // players' connections are being closed
 	over
 )
 
-// groupOp is a player's group operation without an answer yet. The zero value is none.
+// groupOp is a player's group operation that the group has not answered yet. The zero value means that there is none.
 type groupOp struct {
 	group messages.GroupID
 	join  bool
-	retry bool // asked for a second time, after a crash of the group
+	retry bool // the operation was sent again after a crash of the group
 }
 
-// groupEntry is one group. A crashed group's successor has another handle: late messages of the crashed one are recognised.
+// groupEntry is one group. After a crash, the group's successor has a new handle, so late messages of the crashed group
+// can be recognized.
 type groupEntry struct {
 	handle   *group.Handle
-	pending  int              // joins and leaves that the group has not answered
-	leaving  []*player.Handle // players that have left the game and wait for the group's answer
+	pending  int              // number of joins and leaves that the group has not answered
+	leaving  []*player.Handle // players that have left the game but whom the group has not yet removed
 	restarts restarts
 }
 
 type exitCall struct {
 	code   int
-	reason string // of a crash
+	reason string // set for a crash
 }
 
 // New returns the actor of one game session.
@@ -208,7 +209,8 @@ func (a *Actor) onAsk(m stage.Ask) {
 	}
 }
 
-// callback calls the game; after a panic, which is logged, it is false (realtime.md 15.2). An exited or ended game is not called.
+// callback calls the game. It returns false if the game panics (the panic is logged; realtime.md 15.2) or if the game
+// has exited or ended, in which case the game is not called.
 func (a *Actor) callback(name string, f func()) (ok bool) {
 	if a.exit != nil || a.phase >= closing { // D-119
 		return false
@@ -224,7 +226,7 @@ func (a *Actor) callback(name string, f func()) (ok bool) {
 	return true
 }
 
-// ask asks the game for a decision; if that takes time, p is not nil and resolves to it later.
+// ask asks the game for a decision. If the decision is asynchronous, p is not nil and resolves to it later.
 func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.Pending) {
 	var d script.Decision
 	if !a.callback(name, func() { d = f() }) {
@@ -234,7 +236,8 @@ func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.P
 	return ok, d.Pending()
 }
 
-// await calls then with the decision of p, after the callback that resolves it. After a positive limit the decision is no.
+// await calls then with the decision of p, after the callback that resolves p has returned. If limit is positive and
+// passes first, the decision is no.
 func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)) {
 	var t *stage.Timer
 	if limit > 0 {
@@ -248,7 +251,8 @@ func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)
 	})
 }
 
-// resolve asks the game and calls then with its decision, now or later. It allocates: for rare decisions.
+// resolve asks the game for a decision and calls then with it, either at once or later. It allocates memory, so it is
+// meant for rare decisions.
 func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decision, then func(ok bool)) {
 	ok, p := a.ask(name, f)
 	if p == nil {
@@ -258,7 +262,7 @@ func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decisi
 	a.await(p, limit, then)
 }
 
-// afterCallbacks runs what waits for the end of a callback: an exit, and continuations of decisions.
+// afterCallbacks runs the work that had to wait for the end of a callback: an exit, and the continuations of decisions.
 func (a *Actor) afterCallbacks() {
 	for a.exit != nil || len(a.continuations) > 0 {
 		if a.exit != nil {
@@ -272,12 +276,12 @@ func (a *Actor) afterCallbacks() {
 	}
 }
 
-// exited ends the game session for the reason that exit gives.
+// exited ends the game session for the reason in a.exit.
 func (a *Actor) exited() {
 	e := a.exit
 	a.exit = nil
 	switch {
-	case a.terminate != nil: // the game session is ending already
+	case a.terminate != nil: // the game session is already ending
 		a.terminated()
 	case e.reason != "":
 		a.crash(e.reason)

@@ -6,11 +6,12 @@ import (
 	"troupe/messages/wire"
 )
 
-// Announce switches on packets that the protocol declares and GameLift does not send: games announce players themselves. Default off.
+// Announce enables packets that the protocol defines but GameLift does not send, because games announce players
+// themselves. All are off by default.
 type Announce struct {
-	// AllPlayersGroup sends all a membership update of group -1 when a player joins or leaves.
+	// AllPlayersGroup sends a membership update of group -1 to all players when a player joins or leaves.
 	AllPlayersGroup bool
-	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others.
+	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the other players.
 	Players bool
 	// LegacyLogin sends an empty packet with op code 0 after LOGIN_RESPONSE.
 	LegacyLogin bool

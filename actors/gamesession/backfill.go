@@ -12,19 +12,20 @@ import (
 	"troupe/messages"
 )
 
-// fill is a match that has added players to the game session.
+// fill is a match that added players to the game session.
 type fill struct {
 	match   messages.MatchID
-	pending bool // its player sessions are being stored
+	pending bool // the match's player sessions are not yet durable
 }
 
-// fillsMax bounds the matches that are remembered. Matchmaking repeats only those whose tickets are PLACING: very few.
+// fillsMax limits the number of remembered matches. Matchmaking repeats only matches whose tickets are PLACING, which
+// are very few.
 const fillsMax = 16
 
-// asksMax bounds the requests of a game for backfill within restartWindow.
+// asksMax limits the game's requests for backfill within restartWindow.
 const asksMax = 20
 
-// onFill adds the players of a match, once for each match.
+// onFill adds the players of a match. It handles each match only once.
 func (a *Actor) onFill(m stage.Request[Fill, []*messages.PlayerSession]) {
 	q := m.Request.FillGameSession
 	if i := a.fillOf(q.Match); i >= 0 {
@@ -43,12 +44,13 @@ func (a *Actor) onFill(m stage.Request[Fill, []*messages.PlayerSession]) {
 	}
 }
 
-// fillOf returns the index of a match, -1 if it has added nobody.
+// fillOf returns the index of a match in a.fills, or -1 if the match has not added players.
 func (a *Actor) fillOf(id messages.MatchID) int {
 	return slices.IndexFunc(a.fills, func(f fill) bool { return f.match == id })
 }
 
-// onFillStored notes whether the players of a match are durable. A refused match may come again.
+// onFillStored records whether the players of a match are durable. If the store refused them, the same match may be
+// tried again.
 func (a *Actor) onFillStored(id messages.MatchID, refused bool) {
 	i := a.fillOf(id)
 	switch {
@@ -60,7 +62,7 @@ func (a *Actor) onFillStored(id messages.MatchID, refused bool) {
 	}
 }
 
-// onUpdated tells the game of a backfill request.
+// onUpdated tells the game about the result of a backfill request.
 func (a *Actor) onUpdated(m Updated) {
 	if a.relay || a.phase < active || a.assignment != started {
 		return
@@ -81,13 +83,13 @@ func (s *session) StartMatchBackfill() messages.TicketID {
 
 func (s *session) StopMatchBackfill() { s.askBackfill(messages.AskBackfill{Stop: true}) }
 
-// askBackfill passes a request on to matchmaking. It reports whether it did.
+// askBackfill forwards a backfill request to matchmaking. It reports whether the request was forwarded.
 func (s *session) askBackfill(ask messages.AskBackfill) bool {
 	switch {
 	case s.exit != nil || s.assignment != started || s.phase > active:
 		return false
 	case !s.backfills.allow(time.Now().UnixNano(), asksMax):
-		if s.backfills.count == asksMax+1 { // one line, however often the script asks
+		if s.backfills.count == asksMax+1 { // log only once, no matter how often the script asks
 			s.o.Log.Host(script.LevelWarn, fmt.Sprintf("requests for backfill are left out: there were more than %d in %v", asksMax, restartWindow))
 		}
 		return false

@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// A match adds its players once: not while they are being stored, and not again after that. Players that the store has refused
-// may come again.
+// A match adds its players only once: neither while they are being stored nor afterwards can it add them again. Players
+// that the store has refused may be added again.
 func TestAMatchFillsOnce(t *testing.T) {
 	standby(t, script.Base{}, func(p *standbyProcess) {
 		p.assign()
@@ -72,7 +72,8 @@ func TestAMatchFillsOnce(t *testing.T) {
 	})
 }
 
-// D-324: a player who holds a seat gets no second one by a match; the seat waits for its first login anew.
+// D-324: a match does not give a second player session to a player that already has one. The existing one waits for its
+// first login for the full time again.
 func TestAMatchLeavesASeatToItsPlayer(t *testing.T) {
 	standby(t, script.Base{}, func(p *standbyProcess) {
 		p.assign()

@@ -13,8 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// A player who has left, comes back, and is banned while the game is asked does not stay: until the game has answered, its player
-// session is COMPLETED, and the kick that follows a ban does not find it.
+// A player that left is logging in again, and is banned while the game decides on the login. The player must not stay
+// in the game. Until the game has decided, its player session is COMPLETED, so the kick that follows a ban does not
+// find it.
 func TestABanDuringARejoinEndsIt(t *testing.T) {
 	banned := bans.New()
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Bans = banned }, func(w *world) {

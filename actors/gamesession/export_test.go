@@ -7,12 +7,12 @@ import (
 	"troupe/messages"
 )
 
-// Route names the destination of a message.
+// Route returns the name of a message's destination.
 func Route(op int32, player messages.PeerID, group messages.GroupID) string {
 	return [...]string{"nobody", "server", "player", "group"}[route(op, player, group)]
 }
 
-// GroupRef returns the actor of a group, nil if there is none. For callbacks.
+// GroupRef returns the actor of a group, or nil if there is none. It may be called only in callbacks.
 func GroupRef(s script.Session, id messages.GroupID) *stage.Ref {
 	if g := s.(*session).groups[id]; g != nil {
 		return g.handle.Ref
@@ -20,12 +20,12 @@ func GroupRef(s script.Session, id messages.GroupID) *stage.Ref {
 	return nil
 }
 
-// Player returns the player with a peer id. For callbacks.
+// Player returns the player with a peer id. It may be called only in callbacks.
 func Player(s script.Session, peer messages.PeerID) *player.Handle {
 	return s.(*session).byPeer[peer].player
 }
 
-// PlayerSession returns the player of a player session. For callbacks.
+// PlayerSession returns the player of a player session. It may be called only in callbacks.
 func PlayerSession(s script.Session, id messages.PlayerSessionID) *player.Handle {
 	return s.(*session).byID[id].player
 }
@@ -33,7 +33,7 @@ func PlayerSession(s script.Session, id messages.PlayerSessionID) *player.Handle
 // Ref returns the actor of a game session.
 func Ref(s script.Session) *stage.Ref { return s.(*session).c.Self() }
 
-// Do sends a message to the actor of a player session, which may be leaving.
+// Do sends a message to the actor of a player session. The player may be leaving.
 func Do(s script.Session, id messages.PlayerSessionID, msg any) {
 	s.Do(func() {
 		if p := s.(*session).byID[id]; p.ref != nil {
@@ -42,5 +42,5 @@ func Do(s script.Session, id messages.PlayerSessionID, msg any) {
 	})
 }
 
-// ActorOf returns the actor of the player with a peer id. For callbacks.
+// ActorOf returns the actor of the player with a peer id. It may be called only in callbacks.
 func ActorOf(s script.Session, peer messages.PeerID) *stage.Ref { return s.(*session).byPeer[peer].ref }

@@ -21,8 +21,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// drain is a connection that drains its source and copies the bytes, as a socket
-// does. Delivered frames go to one channel per room.
+// drain is a connection that drains its source and copies the bytes, as a socket would. It reports to a channel that
+// all drains of a room share.
 type drain struct {
 	buf    []byte
 	source wire.Source
@@ -42,7 +42,7 @@ func (d *drain) Mark(uint64) bool                               { return false }
 
 func (d *drain) SetSource(s wire.Source) { d.source = s }
 
-// Flush runs on the room's worker only.
+// Flush is called only on the room's worker.
 func (d *drain) Flush() {
 	if d.source == nil {
 		return
@@ -62,7 +62,7 @@ func (d *drain) Reached() (uint64, bool)    { return 0, true }
 func (d *drain) LoggedIn()                  {}
 func (d *drain) PongsInOrder() bool         { return true }
 
-// room is one game session with members in group 1: in a bubble, or for a benchmark in real time.
+// room is one game session with members in group 1. It runs in a bubble or, for a benchmark, in real time.
 type room struct {
 	system  *actors.System
 	links   []*drain
@@ -93,7 +93,7 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 	g := assert.Value(messages.Do(tb.Context(), r.system, messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: members}))(tb)
 	req := messages.CreatePlayerSessions{GameSessionID: g.ID, Players: make([]messages.NewPlayer, members)}
 	seats, err := messages.Do(tb.Context(), r.system, req)
-	for ; err != nil; seats, err = messages.Do(tb.Context(), r.system, req) { // it is activating
+	for ; err != nil; seats, err = messages.Do(tb.Context(), r.system, req) { // the game session is still ACTIVATING
 		if !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) {
 			tb.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 	return r
 }
 
-// noFast is a connection.Edge without a fast channel.
+// noFast is a connection.Edge that has no fast channel.
 type noFast struct{}
 
 func (noFast) OpenFast(messages.PeerID) player.FastOffer { return player.FastOffer{Port: 1} }
@@ -116,12 +116,12 @@ func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
 	d := &drain{done: r.done, want: 1}
 	c := r.system.Connect(d, counters.WS, noFast{})
 	c.Login(&player.Login{ID: id, From: c, At: time.Now()})
-	<-r.done // it is let in
+	<-r.done // wait until the login is accepted
 	r.links, r.members = append(r.links, d), append(r.members, c)
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Group, in.Reliable = c.Attachment().Player, gamesession.JoinGroup, 1, true
 	assert.NoError(tb, in.Post(c.Attachment().Session))
-	// Each join is answered with a membership update.
+	// Each join is answered by a membership update.
 	r.await(1, len(r.links)-1, func() {
 		in := gamesession.NewInbound()
 		in.From, in.Kind, in.Reliable = c.Attachment().Player, gamesession.Ping, true
@@ -129,9 +129,8 @@ func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
 	})
 }
 
-// await lets f run on the game session's side and waits for n more frames at
-// one client. The fields of a drain belong to the room's only worker, so they
-// are set while it is known to rest: a frame from it was waited for.
+// await lets f act on the game session and waits for n more frames at one client. Only the room's worker may access the
+// fields of a drain. Setting them here is safe because the worker is idle: its last frame has been waited for.
 func (r *room) await(n, client int, f func()) {
 	time.Sleep(2 * time.Millisecond)
 	r.links[client].want = r.links[client].frames + n
@@ -139,7 +138,7 @@ func (r *room) await(n, client int, f func()) {
 	<-r.done
 }
 
-// say makes member 0 send n messages to the group and waits until all are delivered.
+// say makes member 0 send n messages to the group and waits until all of them are delivered.
 func (r *room) say(n int) {
 	a := r.members[0].Attachment()
 	last := r.links[len(r.links)-1]
@@ -155,7 +154,7 @@ func (r *room) say(n int) {
 	<-r.done
 }
 
-// A Game with callbacks, like a script's, but without a memory.
+// quiet is a game with callbacks, like a script, but it does not record them.
 type quiet struct{ script.Base }
 
 func (quiet) Configuration() script.Configuration { return script.Configuration{MaxPlayers: 1000} }
@@ -168,7 +167,7 @@ func TestAGroupMessageIsDeliveredWithoutAllocating(t *testing.T) {
 		for _, members := range []int{8, 50} {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRoom(t, h, members)
-				const batch = 16 // as many as an empty outbox keeps room for, and less
+				const batch = 16 // not more than an empty outbox keeps room for
 				for range 300 {
 					r.say(batch) // fill the pools
 				}

@@ -26,7 +26,7 @@ func TestAJoinInformsAllMembers(t *testing.T) {
 		equal(w, "c", c.Take())
 		equal(w, "callbacks", g.Take(), "join 7 by 2", "join 7 by 1")
 
-		a.Group(join, 7) // once more: asked and answered, nothing changes
+		a.Group(join, 7) // a second time: the game is asked and the request is answered, but nothing changes
 		equal(w, "a", a.Take(), "group 7 is [2 1] from -1 to 1")
 		equal(w, "b", b.Take())
 		equal(w, "callbacks", g.Take(), "join 7 by 1")
@@ -59,9 +59,9 @@ func TestALeaveInformsThoseWhoRemain(t *testing.T) {
 		a.Take()
 		b.Take()
 		g.Leave = func(_ messages.GroupID, peer messages.PeerID) bool { return peer == 2 }
-		a.Group(leave, 7) // refused
+		a.Group(leave, 7) // the game refuses
 		b.Group(leave, 7)
-		b.Group(leave, 7) // not in it any more
+		b.Group(leave, 7) // b is no longer a member
 		b.Group(leave, 99)
 		w.WaitIdle()
 		a.Say(1, 0, 7, "later")
@@ -104,7 +104,7 @@ func TestADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
 		for _, x := range []*actorstest.Client{a, b, c} {
 			x.Take()
 		}
-		g.Gone = func(messages.PeerID) { g.Session.BroadcastGroupMembershipUpdate(7, 7) } // still in it
+		g.Gone = func(messages.PeerID) { g.Session.BroadcastGroupMembershipUpdate(7, 7) } // b is still a member
 		b.Lose()
 		equal(w, "a", a.Take(), "group 7 is [1 2] from -1 to 1", "group 7 is [1] from -1 to 1", "group 8 is [1 3] from -1 to 1")
 		equal(w, "c", c.Take(), "group 8 is [1 3] from -1 to 3")
@@ -141,7 +141,7 @@ func TestAJoinAndTheMessagesBehindItKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// What a player sent before it left still goes out, also behind group operations.
+// Messages that a player sent before it left are still delivered, even if they wait for a group operation.
 func TestALeaveDoesNotOvertakeMessagesThatWaitForAGroup(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 2)
@@ -173,7 +173,7 @@ func TestGroupsAreBoundedAndGroupIDsMustBePositive(t *testing.T) {
 		}
 		equal(w, "b", b.Take(), "group 3 is [2] from -1 to 2", "group 4 is [] from -1 to 2")
 		assert.Equal(w, "dropped", w.Count.Dropped.Get(counters.DropBadGroup), 5)
-		a.Group(leave, 1) // frees its place for others
+		a.Group(leave, 1) // makes room for other groups
 		w.WaitIdle()
 		b.Group(join, 4)
 		equal(w, "b", b.Take(), "group 4 is [2] from -1 to 2")

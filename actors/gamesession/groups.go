@@ -14,7 +14,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// onGroupOperation asks the game about a join or a leave, and tells the group (realtime.md 11).
+// onGroupOperation asks the game whether to allow a join or a leave, and then forwards it to the group (realtime.md
+// 11).
 func (a *Actor) onGroupOperation(s *playerSession, id messages.GroupID, join bool) {
 	if id <= 0 {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
@@ -35,7 +36,7 @@ func (a *Actor) onGroupOperation(s *playerSession, id messages.GroupID, join boo
 	}
 	s.gate = p
 	a.await(p, gateLimit, func(ok bool) {
-		if s.gate == p { // otherwise dropStash was called: the player is gone
+		if s.gate == p { // otherwise dropStash was called, because the player is gone
 			s.gate = nil
 			a.changeGroup(s, id, join, ok && a.phase <= ending)
 			a.unstash(s)
@@ -61,7 +62,7 @@ func (a *Actor) changeGroup(s *playerSession, id messages.GroupID, join, ok bool
 	a.operate(g, s, groupOp{group: id, join: join})
 }
 
-// roomForGroup checks the limits on groups. A member may always join again.
+// roomForGroup checks the limits on groups. A player that is already a member may always join again.
 func (a *Actor) roomForGroup(s *playerSession, id messages.GroupID) bool {
 	if g := a.groups[id]; g != nil && g.handle.Members().Has(s.player) {
 		return true
@@ -77,7 +78,7 @@ func (a *Actor) tellMembership(s *playerSession, id messages.GroupID) {
 	s.player.Give(a.c, group.Update(s.player, messages.ServerPeer, id, a.peersOf(id)))
 }
 
-// peersOf returns the peer ids of a group's members. An unknown group has none.
+// peersOf returns the peer ids of a group's members. It returns none for an unknown group.
 func (a *Actor) peersOf(id messages.GroupID) []int32 {
 	if id == messages.AllPlayers {
 		peers := make([]int32, len(a.roster))
@@ -99,7 +100,7 @@ func (a *Actor) spawnGroup(g *groupEntry, id messages.GroupID, members group.Sna
 	a.c.Spawn(g.handle.Ref, group.New(g.handle, self, members))
 }
 
-// operate sends a player's operation to the group; the player's next packets wait for the answer.
+// operate sends a player's operation to the group. The player's next packets wait until the group has answered.
 func (a *Actor) operate(g *groupEntry, s *playerSession, op groupOp) {
 	s.groupOp = op
 	g.pending++
@@ -108,10 +109,10 @@ func (a *Actor) operate(g *groupEntry, s *playerSession, op groupOp) {
 	} else {
 		g.handle.Ref.Tell(group.Leave{Player: s.player})
 	}
-	a.c.Yield() // the group answers before the next message
+	a.c.Yield() // so that the group answers before the next message is handled
 }
 
-// removeGone makes a group remove a player that has left the game.
+// removeGone makes a group remove a player that left the game.
 func (a *Actor) removeGone(g *groupEntry, p *player.Handle) {
 	g.pending++
 	g.leaving = append(g.leaving, p)
@@ -132,8 +133,8 @@ func (a *Actor) onGroupChanged(m group.Changed) {
 	a.dropIfEmpty(g)
 }
 
-// noteGroup updates the player's list of groups, from which a crashed group is rebuilt, and
-// handles the waiting packets. A player that has left is removed from the group again.
+// noteGroup updates the player's list of groups, from which a crashed group is rebuilt, and handles the packets that
+// waited for the operation. If a player has left the game, noteGroup removes it from the group again.
 func (a *Actor) noteGroup(g *groupEntry, p *player.Handle, joined bool) {
 	id := g.handle.ID
 	p.Groups = slices.DeleteFunc(p.Groups, func(g messages.GroupID) bool { return g == id })
@@ -153,7 +154,7 @@ func (a *Actor) noteGroup(g *groupEntry, p *player.Handle, joined bool) {
 	}
 }
 
-// dropIfEmpty ends a group without members and pending operations.
+// dropIfEmpty ends a group that has no members and no pending operations.
 func (a *Actor) dropIfEmpty(g *groupEntry) {
 	if len(g.handle.Members()) == 0 && g.pending == 0 && a.groups[g.handle.ID] == g {
 		delete(a.groups, g.handle.ID)
@@ -162,8 +163,9 @@ func (a *Actor) dropIfEmpty(g *groupEntry) {
 	}
 }
 
-// replaceGroup restarts a crashed group with the members that the players' lists name; with too many restarts the game session
-// crashes (reliability.md 4). Pending operations are repeated once: one that crashes it twice is dropped, and its player goes on.
+// replaceGroup restarts a crashed group. Its members are the players that list the group in player.Handle.Groups. After
+// too many restarts the game session crashes (reliability.md 4). A pending operation is repeated once. An operation
+// that was pending at two crashes is dropped, and its player continues without it.
 func (a *Actor) replaceGroup(g *groupEntry) {
 	if a.phase >= closing {
 		return

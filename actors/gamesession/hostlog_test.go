@@ -11,8 +11,8 @@ import (
 	"troupe/actors/script"
 )
 
-// The operator's terminal shows the lines of scripts. They can neither forge a line of
-// the host nor contain control sequences.
+// The lines of scripts appear on the operator's terminal. They can neither forge a line of the host nor contain control
+// sequences.
 func TestHostLogCannotBeForged(t *testing.T) {
 	var out strings.Builder
 	log := zerolog.New(zerolog.ConsoleWriter{Out: &out, NoColor: true})

@@ -14,21 +14,22 @@ type Kind uint8
 
 // Kinds of inbound packets.
 const (
-	Application Kind = iota + 1 // to be routed
+	Application Kind = iota + 1 // an application message, to be routed
 	JoinGroup
 	LeaveGroup
 	RequestMembership
-	Ping // the packet, not the control frame
-	// Nothing is a packet that the gateway has dropped; its number still counts as received.
+	Ping // the PING packet, not the WebSocket control frame
+	// Nothing stands for a packet that the gateway has dropped. Its number still counts as received.
 	Nothing
 )
 
-// GroupOperation reports whether the limit on group operations applies to the kind.
+// GroupOperation reports whether the limit on group operations applies to packets of this kind.
 func (k Kind) GroupOperation() bool {
 	return k == JoinGroup || k == LeaveGroup || k == RequestMembership
 }
 
-// Inbound is a logged-in player's packet, decoded and checked by its connection's reader. It is pooled: either Post or Release it.
+// Inbound is a packet from a logged-in player, decoded and checked by the connection's reader. It comes from a pool:
+// call either Post or Release.
 type Inbound struct {
 	From *player.Handle
 	Kind Kind
@@ -36,15 +37,16 @@ type Inbound struct {
 	Group messages.GroupID
 	// Reliable is true for packets of the reliable channel.
 	Reliable bool
-	// Number is the packet's relSeq, 0 for none. Epoch is the connection's.
+	// Number is the packet's relSeq, or 0 if it has none. Epoch is the epoch of the packet's connection.
 	Number uint64
 	Epoch  messages.Epoch
-	// Frame is what is delivered: its true sender, one target. For Application only, if not for the game alone (Carry). One reference.
+	// Frame is the frame to deliver, with the true sender and one target. It is set only for Application packets that
+	// are not for the game alone (see Carry). The Inbound owns one reference.
 	Frame *wire.Frame
 
-	// An application message without a frame.
+	// The following fields hold an application message without a frame.
 	opCode, targetPlayer, targetGroup int32
-	payload                           []byte // its memory stays with the Inbound
+	payload                           []byte // reused with the Inbound
 }
 
 var inboundPool = sync.Pool{New: func() any { return new(Inbound) }}
@@ -52,10 +54,12 @@ var inboundPool = sync.Pool{New: func() any { return new(Inbound) }}
 // NewInbound returns an empty Inbound from the pool.
 func NewInbound() *Inbound { return inboundPool.Get().(*Inbound) }
 
-// unframedMax bounds the payload of a message without a frame, in bytes, and so what a pooled Inbound keeps.
+// unframedMax limits the payload of a message without a frame, in bytes. It thereby limits the memory that a pooled
+// Inbound keeps.
 const unframedMax = 512
 
-// Carry takes h's application message as its recipients will see it, encoded only if it is not for the game alone. h is not kept.
+// Carry copies h's application message into the Inbound, as its recipients will see it. A short message that is only
+// for the game is not encoded into a frame. Carry does not keep h.
 func (in *Inbound) Carry(h *wire.Header) {
 	if len(h.Payload) > unframedMax || route(h.OpCode, messages.PeerID(h.TargetPlayer), messages.GroupID(h.TargetGroup)) != toServer {
 		in.Frame = wire.NewFrame(h)
@@ -65,7 +69,7 @@ func (in *Inbound) Carry(h *wire.Header) {
 	in.payload = append(in.payload, h.Payload...)
 }
 
-// ToOnePlayer reports whether it is an application message to one player.
+// ToOnePlayer reports whether the packet is an application message to one player.
 func (in *Inbound) ToOnePlayer() bool { return in.Frame != nil && in.Frame.TargetPlayer() > 0 }
 
 // Release returns the Inbound and its frame to their pools.
@@ -91,8 +95,9 @@ func (in *Inbound) Size() int {
 // OnDeadLetter implements stage.DeadLetter.
 func (in *Inbound) OnDeadLetter() { in.Release() }
 
-// Post sends the Inbound to a game session, with stage.Ref.Post's errors. After an error it still belongs to the caller.
+// Post sends the Inbound to a game session. It returns the errors of stage.Ref.Post. After an error the caller still
+// owns the Inbound.
 func (in *Inbound) Post(session *stage.Ref) error { return session.Post(in, in.Size()) }
 
-// PostRun is Post for a goroutine that may run the game session (stage.Ref.PostRun).
+// PostRun is like Post, for a goroutine that may run the game session itself (stage.Ref.PostRun).
 func (in *Inbound) PostRun(session *stage.Ref) error { return session.PostRun(in, in.Size()) }

@@ -10,8 +10,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// A message to the game alone has a frame only if it is large. Either kind waits behind a group operation of its
-// player, and is not the reader's memory.
+// A message that is only for the game has a frame only if it is large. Both kinds of messages wait behind a group
+// operation of their player, and neither refers to the reader's memory.
 func TestMessagesOfAnySizeReachTheGame(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

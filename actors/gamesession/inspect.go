@@ -10,18 +10,18 @@ import (
 	"troupe/messages"
 )
 
-// lastEnd is why a player lost its connection, or left the game.
+// lastEnd records why a player lost its connection or left the game.
 type lastEnd struct {
 	reason string
 	at     time.Time
 }
 
-// noteEnd keeps the reason for operators.
+// noteEnd records the reason for operators.
 func (a *Actor) noteEnd(s *playerSession, reason string) {
 	s.seldom().lastEnd = lastEnd{reason, a.c.Now()}
 }
 
-// momentsMax bounds the time line of a game session.
+// momentsMax limits the number of events in a game session's timeline.
 const momentsMax = 100
 
 func (a *Actor) note(s *player.Handle, kind messages.MomentKind, text string) {
@@ -31,7 +31,7 @@ func (a *Actor) note(s *player.Handle, kind messages.MomentKind, text string) {
 	a.timeline = append(a.timeline, messages.Moment{At: a.c.Now(), Kind: kind, Player: s.PlayerID, Peer: s.Peer, Text: text})
 }
 
-// onKick removes a player for an operator.
+// onKick removes a player on behalf of an operator.
 func (a *Actor) onKick(m stage.Request[messages.KickPlayer, int]) {
 	if a.exit != nil || a.phase >= closing {
 		m.Reply(0, m.Request.DeadLetterError())
@@ -47,7 +47,7 @@ func (a *Actor) onKick(m stage.Request[messages.KickPlayer, int]) {
 	m.Reply(n, nil)
 }
 
-// onInspect answers with the state of the game session. The cost grows with its players.
+// onInspect answers with the state of the game session. Its cost grows with the number of players.
 func (a *Actor) onInspect(r stage.Request[messages.InspectGameSession, *messages.GameSessionState]) {
 	state := &messages.GameSessionState{Players: make([]messages.PlayerState, 0, len(a.order)), Moments: slices.Clone(a.timeline)}
 	for _, s := range a.order {

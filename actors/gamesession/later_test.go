@@ -14,14 +14,14 @@ import (
 	"troupe/messages/counters"
 )
 
-// slow is a game whose decisions wait for the test.
+// slow is a game whose decisions are made by the test.
 type slow struct {
 	game
 	now      bool // decide at once
-	slowGone bool // OnPlayerDisconnect takes time
+	slowGone bool // OnPlayerDisconnect is asynchronous
 	pending  []*script.Pending
 	asked    []string
-	quiet    map[string]bool // of these, decide at once
+	quiet    map[string]bool // callbacks that decide at once
 }
 
 func (g *slow) later(name string) script.Decision {
@@ -34,7 +34,7 @@ func (g *slow) later(name string) script.Decision {
 	return script.Later(p)
 }
 
-// decide makes the pending decisions, in order, inside the game session.
+// decide makes the pending decisions, in order, inside the game session's actor.
 func (g *slow) decide(w *world, answers ...bool) {
 	w.Helper()
 	g.Session.Do(func() {
@@ -103,7 +103,8 @@ func begun(w *world, quiet ...string) (*slow, messages.GameSessionID) {
 	return g, id
 }
 
-// RT-58: each step waits for the decision before it. API-29, API-36: no seats are sold before.
+// RT-58: each step waits for the previous decision. API-29, API-36: no player sessions can be created before the game
+// session is ACTIVE.
 func TestAStartThatTakesTimeIsInOrderToo(t *testing.T) {
 	run(t, func(w *world) {
 		g := &slow{}
@@ -146,8 +147,7 @@ func TestAStartWithoutADecisionEnds(t *testing.T) {
 	}
 }
 
-// D-116: a login waits for the game's promise, for 10 s.
-// RT-15.
+// D-116: a login waits up to 10 s for the game's asynchronous decision. RT-15.
 func TestALoginWaitsForADecisionThatTakesTime(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
@@ -157,7 +157,7 @@ func TestALoginWaitsForADecisionThatTakesTime(t *testing.T) {
 			c[i] = w.Enter(w.Seat(id))
 			equal(w, "before the decision", c[i].Take())
 		}
-		g.decide(w, true, false) // the third gets none
+		g.decide(w, true, false) // there is no decision for the third login
 		if c[0].Handle.Attachment() == nil || c[1].Handle.Attachment() != nil || c[2].Handle.Attachment() != nil {
 			w.Error("the first was to be let in, and no other yet")
 		}
@@ -169,8 +169,8 @@ func TestALoginWaitsForADecisionThatTakesTime(t *testing.T) {
 	})
 }
 
-// Messages that a player sends while a decision about it is pending wait; others go on.
-// RT-36.
+// While a decision about a player's message is pending, the player's later messages wait. Messages of other players are
+// delivered. RT-36.
 func TestMessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w, "detached")
@@ -186,14 +186,14 @@ func TestMessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
 		g.decide(w, true)
 		equal(w, "b", b.Take(), "1 from 1 to player 2: first")
 		equal(w, "callbacks", g.Take(), "accepted 1 of [1]", "accepted 2 of [1 2]", "message 2 from 1 to -1/0: second")
-		g.decide(w, true) // b's
+		g.decide(w, true) // about b's message
 		equal(w, "a", a.Take(), "9 from 2 to player 1: other")
-		g.decide(w, true) // the join
+		g.decide(w, true) // about the join
 		a.Take()
-		g.decide(w, true) // the third
+		g.decide(w, true) // about the third message
 		equal(w, "a", a.Take(), "3 from 1 to group 5: third")
 		equal(w, "b", b.Take())
-		g.decide(w, false) // the fourth
+		g.decide(w, false) // about the fourth message
 		equal(w, "b", b.Take())
 	})
 }
@@ -262,7 +262,7 @@ func TestOnPlayerDetachedMayTakeTime(t *testing.T) {
 	}
 }
 
-// RT-72: what is sent before the decision arrives before the close.
+// RT-72: messages sent before the decision arrive before the connection is closed.
 func TestTheEndWaitsForOnProcessTerminate(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
@@ -318,9 +318,8 @@ func TestAHealthCheckWithoutAnAnswerIsABadOne(t *testing.T) {
 	})
 }
 
-// RT-53: the player is in the list, and in its groups, until OnPlayerDisconnect
-// is over; messages that the game sends there arrive before the others are told of the
-// leave.
+// RT-53: until OnPlayerDisconnect is over, the player is in the list of players and in its groups. Messages that the
+// game sends there arrive before the others are told about the leave.
 func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w, "join")
@@ -353,7 +352,7 @@ func TestOnPlayerDisconnectIsNotWaitedForForEver(t *testing.T) {
 			w.Pass(5 * time.Second)
 		},
 		"the player actor crashes": func(w *world, g *slow, c *actorstest.Client) {
-			for range 4 { // more often than it is restarted
+			for range 4 { // more often than it may restart
 				w.Panics++
 				gamesession.Do(g.Session, c.ID, stage.Panic{Text: "a test wants it"})
 				w.WaitIdle()
@@ -375,8 +374,7 @@ func TestOnPlayerDisconnectIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-// A decision that is never made holds a player up for 10 s.
-// RT-36.
+// A decision that is never made delays a player by 10 s. RT-36.
 func TestAGateThatNeverDecidesRefuses(t *testing.T) {
 	run(t, func(w *world) {
 		_, id := begun(w)
@@ -387,15 +385,14 @@ func TestAGateThatNeverDecidesRefuses(t *testing.T) {
 		a.Lose()
 		w.Pass(10 * time.Second)
 		equal(w, "b", b.Take())
-		w.Pass(10 * time.Second) // the join
-		w.Pass(30 * time.Second) // the window, which begins now
+		w.Pass(10 * time.Second) // for the decision on the join
+		w.Pass(30 * time.Second) // for the reconnect window, which starts now
 		w.Want(a.ID, messages.PlayerSessionCompleted, 1)
 	})
 }
 
-// When a first login's connection is cut while the game decides, the next login with the
-// same payload takes its place: the game is asked once. A login with another payload is
-// asked about anew.
+// A first login's connection is lost while the game decides. If the player's next login has the same payload, it
+// replaces the first login, and the game is asked only once. If it has another payload, the game is asked again.
 func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
 	for _, c := range []struct {
 		name, first, next string
@@ -425,7 +422,7 @@ func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
 					w.Fatalf("the next try is closed with %v", reason)
 				}
 				if !c.same {
-					g.decide(w, false) // about the login that is gone: has no effect
+					g.decide(w, false) // this decision is about the replaced login and has no effect
 				}
 				g.decide(w, true)
 				equal(w, "the next try", next.Take(), "login 1")
@@ -441,8 +438,8 @@ func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
 	}
 }
 
-// Without an empty timeout a game session ends with its last player, also if another one
-// was about to come in and is refused.
+// Without EmptyTimeout a game session ends when its last player leaves. This also holds if another player was joining
+// at that moment and is then refused.
 func TestAGameSessionEndsWhenTheLastLoginIsRefused(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.EmptyTimeout = 0 }, func(w *world) {
 		g := &slow{quiet: starting()}
@@ -459,7 +456,7 @@ func TestAGameSessionEndsWhenTheLastLoginIsRefused(t *testing.T) {
 	})
 }
 
-// The same player's other login is not the end of that: it follows at once.
+// If the same player logs in again, the game session does not end, because the new login follows at once.
 func TestAGameSessionStaysForALoginThatComesAnew(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.EmptyTimeout = 0 }, func(w *world) {
 		g := &slow{quiet: starting()}

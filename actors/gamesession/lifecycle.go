@@ -17,7 +17,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Started implements stage.Actor. It loads the game; each step after that follows the game's decision (realtime.md 15.4).
+// Started implements stage.Actor. It loads the game. Each later step follows a decision of the game (realtime.md 15.4).
 func (a *Actor) Started(c *stage.Context) {
 	a.c = c
 	a.drops = c.Log().Sample(&zerolog.BurstSampler{Burst: 1, Period: time.Second})
@@ -82,7 +82,7 @@ func (a *Actor) loaded() {
 	})
 }
 
-// fail ends a process that does not start. If the game has exited, its reason is used instead.
+// fail ends a process that could not start. If the game has called Exit or Crash, that reason is used instead of text.
 func (a *Actor) fail(text string) {
 	if a.exit == nil {
 		a.crash(text)
@@ -119,7 +119,7 @@ func (a *Actor) begin() {
 		switch {
 		case !ok:
 			a.fail("onStartGameSession failed") // D-115
-		case a.phase == activating && a.exit == nil: // otherwise the game has called ProcessEnding, or is being ended
+		case a.phase == activating && a.exit == nil: // otherwise the game has called ProcessEnding or is being ended
 			a.phase = active
 			a.setStatus(messages.GameSessionActive)
 			if a.o.EmptyTimeout > 0 {
@@ -129,7 +129,7 @@ func (a *Actor) begin() {
 	})
 }
 
-// configure reads the script's configuration. Invalid values become the default.
+// configure reads the script's configuration. Defaults replace invalid values.
 func (a *Actor) configure() {
 	a.window = a.o.ReconnectWindow
 	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
@@ -156,10 +156,10 @@ func (a *Actor) configure() {
 	})
 }
 
-// windowProperty is the game property that sets the reconnect window of a game session, in seconds from 0 to 600.
+// windowProperty is the key of the game property that sets a game session's reconnect window, in seconds from 0 to 600.
 const windowProperty = "troupe.reconnectWindowSeconds"
 
-// windowOfProperty returns the value of windowProperty, or otherwise if it is missing or invalid.
+// windowOfProperty returns the value of windowProperty. If the property is missing or invalid, it returns otherwise.
 func (a *Actor) windowOfProperty(otherwise time.Duration) time.Duration {
 	for _, p := range a.record.Properties {
 		if p.Key != windowProperty {
@@ -191,10 +191,10 @@ func (a *Actor) onTerminate(m Terminate) {
 	}
 }
 
-// terminated ends the game session with the reasons of Terminate.
+// terminated ends the game session with the reasons in a.terminate.
 func (a *Actor) terminated() {
 	m := a.terminate
-	a.exit = nil // the game session is ending already
+	a.exit = nil // the game session is already ending
 	if a.phase < closing {
 		a.record.StatusReason = m.StatusReason
 		a.end(m.Reason, m.Text)
@@ -217,7 +217,8 @@ func (a *Actor) onEndWhenEmpty(m EndWhenEmpty) {
 	a.endIfLast()
 }
 
-// endIfLast ends a game session whose last player has left. EmptyTimeout lets it wait for others, endWhenEmpty for reserved ones only.
+// endIfLast ends the game session if its last player has left. With EmptyTimeout set, the game session does not end at
+// once, unless endWhenEmpty is set and no player session is reserved either.
 func (a *Actor) endIfLast() {
 	if a.phase != active || len(a.roster) > 0 || a.joining > 0 {
 		return
@@ -248,7 +249,7 @@ func (a *Actor) onHealthCheck() {
 	})
 }
 
-// crash ends the game session because of a failure of its process.
+// crash ends the game session because its process has failed.
 func (a *Actor) crash(text string) {
 	if a.phase >= closing {
 		return
@@ -261,7 +262,7 @@ func (a *Actor) crash(text string) {
 	a.end(messages.CloseGameCrashed, text)
 }
 
-// truncate cuts text after reasonMax bytes.
+// truncate shortens text to at most reasonMax bytes and marks the cut.
 func truncate(text string) string {
 	if len(text) <= reasonMax {
 		return text
@@ -269,7 +270,7 @@ func truncate(text string) string {
 	return strings.ToValidUTF8(text[:reasonMax], "") + " ..."
 }
 
-// end closes the connections of all players. finish follows when their actors have stopped.
+// end closes the connections of all players. finish is called when all player actors have stopped.
 func (a *Actor) end(reason messages.CloseReason, text string) {
 	if a.phase >= closing {
 		return
@@ -300,7 +301,7 @@ func (a *Actor) refuseNextLogin(s *playerSession) {
 	}
 }
 
-// finish publishes the end and stops the actor.
+// finish publishes the end of the game session and stops the actor.
 func (a *Actor) finish() {
 	if a.phase == over {
 		return
@@ -314,7 +315,7 @@ func (a *Actor) overMessage() Over {
 	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed, Moments: slices.Clone(a.timeline)}
 }
 
-// conclude gives all records their final status.
+// conclude sets the final status of all records.
 func (a *Actor) conclude() {
 	a.phase = over
 	now := a.c.Now()
@@ -326,13 +327,16 @@ func (a *Actor) conclude() {
 	a.setStatus(messages.GameSessionTerminated)
 }
 
-// Stopped implements stage.Actor. After a crash, or when the host stops, it gives the records their final status.
+// Stopped implements stage.Actor. After a crash of the actor, or when the host stops, it sets the final status of the
+// records.
 func (a *Actor) Stopped(c *stage.Context) {
 	if a.phase != over {
 		if a.record.EndText == "" {
 			a.record.EndText = cmp.Or(c.Crash(), "game session actor stopped")
 		}
-		if a.c == nil { // not started; once it is started, Session.Do reads a.c from other goroutines
+		// The actor never started. Once it has started, a.c must not change, because Session.Do reads it from other
+		// goroutines.
+		if a.c == nil {
 			a.c = c
 		}
 		a.conclude()
@@ -362,7 +366,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 func (a *Actor) setStatus(s messages.GameSessionStatus) {
 	a.record.Status = s
 	if a.o.Publisher == nil {
-		return // there is no game session yet
+		return // no game session has been assigned yet
 	}
 	a.setGauge(counters.GameSessionState(s))
 	a.o.Publisher.change(func(g *messages.GameSession) {
@@ -381,7 +385,7 @@ func (a *Actor) setGauge(g counters.GameSessionState) {
 	a.c.Counters().GameSessions.Move(&a.gauge, g)
 }
 
-// onExited handles the end of a child: a player or a group.
+// onExited handles the end of a child, which is a player or a group.
 func (a *Actor) onExited(m stage.Exited) {
 	if s := a.byRef[m.Ref]; s != nil {
 		delete(a.byRef, m.Ref)

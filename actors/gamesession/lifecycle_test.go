@@ -66,7 +66,7 @@ func TestAGameThatCannotStartIsNeverActive(t *testing.T) {
 					g.Started, why = func() bool { panic("bug") }, "onProcessStarted did not say ready"
 				}
 				id := w.Create(g)
-				if why == "did not exit after processEnding" { // RL-16: no step back to ACTIVE
+				if why == "did not exit after processEnding" { // RL-16: the status does not return to ACTIVE
 					status(w, id, messages.GameSessionTerminating)
 					w.Pass(10 * time.Second)
 				}
@@ -75,7 +75,7 @@ func TestAGameThatCannotStartIsNeverActive(t *testing.T) {
 				w.Pass(10 * time.Minute)
 				equal(w, "later callbacks", g.Take())
 				if why == "exited with an error code" {
-					equal(w, "callbacks", calls, "init") // no code runs after the exit
+					equal(w, "callbacks", calls, "init") // no callback runs after the exit
 				}
 			})
 		})
@@ -108,7 +108,7 @@ func TestProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
 		a.Say(1, 2, 0, "goes on")
 		equal(w, "b", b.Take(), "1 from 1 to player 2: goes on")
 		b.Depart()
-		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]") // D-119: before the exit still
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]") // D-119: this callback is allowed because the game has not exited yet
 		w.Pass(5 * time.Second)
 		g.Session.Do(func() {
 			g.Session.Send(text(9), script.ToPlayer(1).Reliably())
@@ -146,7 +146,7 @@ func TestWhatOnProcessTerminateSendsArrivesBeforeTheClose(t *testing.T) {
 		g := &game{}
 		g.End = func() {
 			g.Session.Send(text(9), script.ToGroup(all).Reliably())
-			g.Session.ProcessEnding() // although told not to
+			g.Session.ProcessEnding() // although the game was told not to call it
 		}
 		id := w.Create(g)
 		a := w.Player(id)
@@ -198,7 +198,7 @@ func TestAnUnhealthyGameIsEndedAtItsThirdAnswer(t *testing.T) {
 			})
 		})
 	}
-	run(t, func(w *world) { // one good answer forgives
+	run(t, func(w *world) { // one positive answer resets the count
 		n := 0
 		id := w.Create(&game{Health: func() bool { n++; return n%3 == 0 }})
 		c := w.Player(id)
@@ -208,7 +208,7 @@ func TestAnUnhealthyGameIsEndedAtItsThirdAnswer(t *testing.T) {
 	})
 }
 
-// Every callback may panic; the game session goes on with the answer no.
+// Every callback may panic. The game session continues as if the answer were no.
 func TestPanicsInCallbacksAreCountedAndCostNothingElse(t *testing.T) {
 	run(t, func(w *world) {
 		bug := func() { panic("bug in a script") }
@@ -260,7 +260,7 @@ func TestAnEmptyGameSessionEndsAfterItsTimeout(t *testing.T) {
 		w.Pass(time.Millisecond)
 		ended(w, id, "no players")
 	})
-	strict(t, func(w *world) { // a player restarts the time, a reserved player session prolongs it
+	strict(t, func(w *world) { // a player restarts the timeout, and a reserved player session extends it
 		id := w.Create(nil)
 		a := w.Player(id)
 		w.Pass(20 * time.Minute)
@@ -291,7 +291,7 @@ func TestAnEmptyGameSessionEndsAfterItsTimeout(t *testing.T) {
 	})
 }
 
-// Also when the last one leaves because its actor crashed too often.
+// The game session also ends if its last player leaves because the player's actor crashed too often.
 func TestTheLastPlayersCrashesEndAGameSessionThatDoesNotOutliveIt(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.EmptyTimeout = 0 }, func(w *world) {
 		id := w.Create(nil)
@@ -305,7 +305,7 @@ func TestTheLastPlayersCrashesEndAGameSessionThatDoesNotOutliveIt(t *testing.T) 
 	})
 }
 
-// D-119, RL-13: a player that is still leaving when the game exits is not reported.
+// D-119, RL-13: a player that is still leaving when the game exits is not reported to the game.
 func TestNoCallbackRunsOnceTheGameHasExited(t *testing.T) {
 	two(t, func(w *world, g *game, id messages.GameSessionID, a, b *actorstest.Client) {
 		joining := w.Open()
@@ -331,7 +331,7 @@ func TestNoCallbackRunsOnceTheGameHasExited(t *testing.T) {
 	})
 }
 
-// The leave is under way when the game exits in the same callback.
+// The player is leaving when the game exits in the same callback.
 func TestALeaveThatTheExitOvertakesIsNotReported(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -349,7 +349,7 @@ func TestALeaveThatTheExitOvertakesIsNotReported(t *testing.T) {
 	})
 }
 
-// RL-16, through the API: statuses only advance.
+// RL-16, seen through the API: statuses only advance.
 func TestStatusesNeverStepBack(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

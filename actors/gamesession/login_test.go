@@ -29,7 +29,7 @@ const (
 
 func run(t *testing.T, test func(w *world)) { t.Helper(); actorstest.Run(t, nil, test) }
 
-// two runs a test with two players in one game.
+// two runs a test with two players in one game session.
 func two(t *testing.T, test func(w *world, g *game, id messages.GameSessionID, a, b *actorstest.Client)) {
 	t.Helper()
 	run(t, func(w *world) {
@@ -49,7 +49,7 @@ func equal[E comparable](w *world, what string, got []E, want ...E) {
 	actorstest.Equal(w, what, got, want...)
 }
 
-// refused fails unless a login was answered with no and a normal close.
+// refused fails unless the login was refused and the connection was closed normally.
 func refused(w *world, c *actorstest.Client) {
 	w.Helper()
 	equal(w, "answer", c.Take(), "refused")
@@ -69,14 +69,14 @@ func text(op int32) script.Outgoing {
 func TestLoginResponseIsFirstThenWhatTheGameSendsInItsCallbacks(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
-		g.Connect = func(m *script.ConnectMessage) bool { // D-121: held until accepted
+		g.Connect = func(m *script.ConnectMessage) bool { // D-121: messages are held until the player is accepted
 			g.Session.Send(text(1), script.ToPlayer(m.Player.PeerID).Reliably())
 			g.Session.Send(text(2), script.ToPlayer(m.Player.PeerID))
-			g.Session.Send(text(99), script.ToGroup(messages.AllPlayers).Reliably()) // not in it yet
+			g.Session.Send(text(99), script.ToGroup(messages.AllPlayers).Reliably()) // the player is not yet in the group
 			return true
 		}
 		g.Accepted = func(p script.Player) {
-			g.Session.Send(text(3), script.ToPlayer(p.PeerID)) // RT-68: no fast channel yet
+			g.Session.Send(text(3), script.ToPlayer(p.PeerID)) // RT-68: there is no fast channel yet
 			g.Session.Send(text(4), script.ToGroup(messages.AllPlayers).Reliably())
 		}
 		c := w.Enter(w.Seat(w.Create(g)))
@@ -102,9 +102,7 @@ func TestPeerIDsCountFromOneAndAreNeverReused(t *testing.T) {
 	})
 }
 
-// D-128: the id of a refused login is not seen by others, also when the next login
-// waits already.
-// RT-13.
+// D-128: other players never see the peer id of a refused login, even if the next login is already waiting. RT-13.
 func TestARefusedLoginUsesUpNoPeerID(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{Connect: func(m *script.ConnectMessage) bool { return string(m.Payload) == "please" }}
@@ -131,12 +129,12 @@ func TestUnknownExpiredAndUsedPlayerSessionsAreRefused(t *testing.T) {
 		refused(w, w.Enter(late))
 
 		used := w.Player(id)
-		refused(w, w.Enter(used.ID)) // in use
+		refused(w, w.Enter(used.ID)) // the player session is in use
 		if used.Handle.Attachment() == nil {
 			w.Error("a refused second login cut the first")
 		}
 		used.Lose()
-		refused(w, w.Enter(used.ID)) // used
+		refused(w, w.Enter(used.ID)) // the player session is COMPLETED
 		w.Want(used.ID, messages.PlayerSessionCompleted, 0)
 	})
 }
@@ -152,7 +150,7 @@ func TestAGateThatSaysNoOrPanicsLeavesTheReservation(t *testing.T) {
 				g := &game{}
 				refuse := true
 				g.Connect = func(m *script.ConnectMessage) bool {
-					g.Session.Send(text(1), script.ToPlayer(m.Player.PeerID).Reliably()) // D-121: never, if refused
+					g.Session.Send(text(1), script.ToPlayer(m.Player.PeerID).Reliably()) // D-121: not delivered if the login is refused
 					return !refuse || gate(m)
 				}
 				id := w.Create(g)
@@ -196,7 +194,7 @@ func TestTheLowerOfBothMaximaHolds(t *testing.T) {
 				for range test.want {
 					in = append(in, w.Player(made.ID))
 				}
-				if test.want == test.session { // no further player session can be created
+				if test.want == test.session { // no more player sessions can be created
 					_, err := w.Seats(made.ID, "one more")
 					w.IsError(err, messages.GameSessionFull)
 					return
@@ -210,15 +208,14 @@ func TestTheLowerOfBothMaximaHolds(t *testing.T) {
 	}
 }
 
-// RL-15: two logins while only one more player fits.
-// RT-16.
+// RL-15: two concurrent logins when only one more player fits. RT-16.
 func TestOfTwoLoginsAtOnceTheLastFreePlaceGoesToOne(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{Conf: script.Configuration{MaxPlayers: 1}}
 		id := w.Create(g)
 		a, b := w.Open(), w.Open()
 		first, second := w.Seat(id), w.Seat(id)
-		g.Session.Do(func() { time.Sleep(time.Second) }) // so that both wait for it
+		g.Session.Do(func() { time.Sleep(time.Second) }) // so that both logins are waiting in the mailbox
 		a.LogIn(first, "")
 		b.LogIn(second, "")
 		w.Pass(2 * time.Second)
@@ -273,7 +270,7 @@ func TestPlayerSessionsAreCreatedAllOrNone(t *testing.T) {
 		_, err := w.Seats(made.ID, "c", "d")
 		w.IsError(err, messages.GameSessionFull)
 		assert.Equal(w, "player sessions created", w.Game(made.ID).CurrentPlayers, 2)
-		seats := assert.Value(w.Seats(made.ID, "a"))(w) // D-216: the same player again
+		seats := assert.Value(w.Seats(made.ID, "a"))(w) // D-216: the same player may get another player session
 		p := seats[0]
 		if p.Status != messages.PlayerSessionReserved || p.PlayerData != "data of a" || p.IPAddress != "192.0.2.1" || p.Port != 1900 ||
 			p.FleetID != actorstest.Fleet || p.GameSessionID != made.ID || p.Created.IsZero() || !strings.HasPrefix(string(p.ID), "psess-") {
@@ -295,8 +292,7 @@ func TestAReservationEndsAfterExactly60SecondsAndNoLongerCounts(t *testing.T) {
 	})
 }
 
-// A refused login does not stop the time of its reservation.
-// API-38.
+// A refused login does not stop the reservation timer. API-38.
 func TestARefusedLoginDoesNotProlongTheReservation(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{Connect: func(*script.ConnectMessage) bool { return false }})

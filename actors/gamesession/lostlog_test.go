@@ -20,7 +20,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// lockedBuffer is a log that several goroutines write.
+// lockedBuffer is a log to which several goroutines write.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -32,8 +32,8 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// about returns the messages of the lines with a reason that are about a player, and fails if one lacks what
-// an operator needs to find the player.
+// about returns the messages of all log lines about a player that have a reason. It fails if a line lacks a field with
+// which an operator would find the player.
 func (l *lockedBuffer) about(t testing.TB, player string) (said []string) {
 	t.Helper()
 	l.mu.Lock()
@@ -56,7 +56,7 @@ func (l *lockedBuffer) about(t testing.TB, player string) (said []string) {
 	return said
 }
 
-// "Why was ann thrown out": each line about a lost player has its id and the cause.
+// An operator asks why ann was thrown out. Each line about a lost player must contain the player's id and the cause.
 func TestLinesAboutALostPlayerHaveItsIDAndTheCause(t *testing.T) {
 	log := new(lockedBuffer)
 	actorstest.Run(t, func(o *actors.Options) { o.Log = zerolog.New(log) }, func(w *world) {
@@ -69,11 +69,11 @@ func TestLinesAboutALostPlayerHaveItsIDAndTheCause(t *testing.T) {
 		w.Enter(seats[0].ID)
 		bob.Depart()
 		equal(w, "ann", log.about(t, "ann"), "player detached; reset", "player lost: its player session ends; reconnect window is over", "login refused; the player session is over")
-		equal(w, "bob", log.about(t, "bob")) // has left
+		equal(w, "bob", log.about(t, "bob")) // bob has left, which is not logged
 	})
 }
 
-// Who has removed a player, and why, is in its line, also if the player is not in the game.
+// The line about a removed player says who removed the player and why, even if the player is not in the game.
 func TestLinesAboutARemovedPlayerSayWhoAndWhy(t *testing.T) {
 	log, banned := new(lockedBuffer), bans.New()
 	actorstest.Run(t, func(o *actors.Options) { o.Log, o.Fleet.Session.Bans = zerolog.New(log), banned }, func(w *world) {
@@ -111,7 +111,7 @@ func TestLinesAboutARemovedPlayerSayWhoAndWhy(t *testing.T) {
 	})
 }
 
-// A queue that overflows, a second login and a crash are causes as well.
+// An overflowing queue, a second login and a crash are logged as causes too.
 func TestLinesAboutAPlayerThatTheHostCutsOffSayWhy(t *testing.T) {
 	log := new(lockedBuffer)
 	actorstest.Run(t, func(o *actors.Options) {

@@ -13,7 +13,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// linesOf keeps the lines of the logs of game sessions.
+// linesOf records the lines in the logs of game sessions.
 type linesOf struct {
 	mu    sync.Mutex
 	lines []string
@@ -37,8 +37,8 @@ func (l *linesOf) with(word string) (found []string) {
 	return found
 }
 
-// A message to a group from a player that is not a member is dropped, and the game session's
-// log says so once for each player and group.
+// If a player sends a message to a group of which it is not a member, the message is dropped. The game session's log
+// reports this once per player and group.
 func TestAMessageToAGroupOfOthersIsLoggedOnce(t *testing.T) {
 	var log linesOf
 	change := func(o *actors.Options) {
@@ -63,7 +63,7 @@ func TestAMessageToAGroupOfOthersIsLoggedOnce(t *testing.T) {
 			t.Errorf("%q\nwant %q", got, want)
 		}
 		dropped(w, counters.DropNotMember, 4)
-		for group := range int32(500) { // the memory and the log lines per player are bounded
+		for group := range int32(500) { // the memory and the number of log lines per player are limited
 			a.Say(5, 0, messages.GroupID(100+group), "x")
 		}
 		w.WaitIdle()

@@ -10,60 +10,64 @@ import (
 	"troupe/messages"
 )
 
-// Options configure one game session. Values are set once.
+// Options configure one game session. They must not change.
 type Options struct {
-	// Record is the new game session: ACTIVATING, no players. Nil makes a stand-by process, which gets its record by Assign.
+	// Record is the new game session: ACTIVATING, without players. If Record is nil, the actor is a stand-by process,
+	// which later gets its record by Assign.
 	Record *messages.GameSession
-	// Publisher publishes Record to the API; nil without a Record.
+	// Publisher publishes Record to the API. It is nil if Record is nil.
 	Publisher *Publisher
-	// Fleet receives the messages about player sessions and the end.
+	// Fleet receives the messages about player sessions and about the end of the game session.
 	Fleet *stage.Ref
 	// Handler is the game's logic.
 	Handler script.Handler
-	// Args are the launch parameters, for OnProcessStarted.
+	// Args are the launch parameters for OnProcessStarted.
 	Args []string
-	// Log is the game session's own log, which the actor closes. Nil: the host's log.
+	// Log is the game session's own log. The actor closes it. If it is nil, the host's log is used.
 	Log *script.Log
 
 	Settings
 }
 
-// Settings are the operator's settings for all game sessions. The booleans are independent.
+// Settings are the operator's settings for all game sessions. The booleans are independent of each other.
 type Settings struct {
-	// Budget bounds each player's outbox.
+	// Budget limits each player's outbox.
 	Budget player.Budget
-	// ReconnectWindow is how long a player without a connection is kept; 0 is strict mode.
+	// ReconnectWindow is how long a player without a connection is kept. 0 means strict mode.
 	ReconnectWindow time.Duration
-	// Takeover lets a second login replace a live connection at once; without it, one that answers a ping within 2 s stays.
+	// Takeover lets a second login replace a live connection at once. If it is false, a connection that answers a ping
+	// within 2 s is not replaced.
 	Takeover bool
-	// Rejoin lets a player that has left log in again, as a new one with its old peer id.
+	// Rejoin lets a player that left log in again as a new player with its old peer id.
 	Rejoin bool
 	// Acknowledge keeps written messages until the player confirms them.
 	Acknowledge bool
-	// SkipAmbiguous does not send a message to a stock client again if it may have arrived.
+	// SkipAmbiguous does not resend a message to a stock client if the message may already have arrived.
 	SkipAmbiguous bool
-	// PingInterval is the default for scripts that set none.
+	// PingInterval is the default for scripts that do not set a ping interval.
 	PingInterval time.Duration
-	// ActivationLimit is how long OnStartGameSession may take; 0 is no limit.
+	// ActivationLimit is the time limit for OnStartGameSession. 0 means no limit.
 	ActivationLimit time.Duration
-	// EmptyTimeout ends a game session without players for this time. 0: when the last one leaves; negative: never.
+	// EmptyTimeout ends a game session that has had no players for this time. 0 ends it as soon as the last player
+	// leaves. A negative value never ends it.
 	EmptyTimeout time.Duration
-	// GroupsPerPlayerMax and GroupsMax limit groups (reliability.md 5.2). 0 is no limit.
+	// GroupsPerPlayerMax and GroupsMax limit the number of groups (reliability.md 5.2). 0 means no limit.
 	GroupsPerPlayerMax int
 	GroupsMax          int
-	// InboundBytesPerSecond limits the reliable bytes of all players together to groups and the game; 0 is no limit.
+	// InboundBytesPerSecond limits the total of reliable bytes that all players send to groups and to the game. 0 means
+	// no limit.
 	InboundBytesPerSecond int
-	// DeliveriesPerSecond limits the deliveries that players cause; 0 is no limit.
+	// DeliveriesPerSecond limits the deliveries that players cause. 0 means no limit.
 	DeliveriesPerSecond int
-	// ScriptDeliveriesPerSecond limits deliveries of the game's own messages; 0 is no limit.
-	// Unreliable messages above it are dropped. A game session is ended when its reliable
-	// messages exceed the limit by ten seconds' worth.
+	// ScriptDeliveriesPerSecond limits the deliveries of the game's own messages. 0 means no limit. Unreliable messages
+	// over the limit are dropped. Reliable messages over the limit are delivered, but the game session is ended when
+	// they exceed it by ten seconds' worth.
 	ScriptDeliveriesPerSecond int
-	// Bans are the players that no game session lets in; nil: none.
+	// Bans lists the players that no game session accepts. Nil means that nobody is banned.
 	Bans *bans.List
-	// Announce switches on packets that GameLift does not send.
+	// Announce enables packets that GameLift does not send.
 	Announce Announce
-	// Mailbox limits the messages that wait for the game session.
+	// Mailbox limits the messages queued for the game session.
 	Mailbox stage.LaneLimits
 }
 
@@ -71,13 +75,14 @@ type Settings struct {
 const ReconnectWindowMax = 600 * time.Second
 
 const (
-	// playersMaxDefault applies to scripts that set no maximum.
+	// playersMaxDefault applies to scripts that do not set a maximum.
 	playersMaxDefault = 32 // D-134
 	// pingIntervalDefault applies if neither the script nor the operator sets one.
 	pingIntervalDefault = 3 * time.Second // D-135
-	// endGrace is how long a game session may go on after ProcessEnding (realtime.md 15.4).
+	// endGrace is how long a game session may continue after ProcessEnding (realtime.md 15.4).
 	endGrace = 10 * time.Second
-	// gateLimit is the time for a game's decision, loadLimit for loading it, terminateLimit for OnProcessTerminate.
+	// gateLimit is the time limit for a decision of the game, loadLimit for loading the game, and terminateLimit for
+	// OnProcessTerminate.
 	gateLimit      = 10 * time.Second // D-116
 	loadLimit      = 60 * time.Second
 	terminateLimit = 5 * time.Minute // D-213
@@ -86,16 +91,19 @@ const (
 	// healthInterval is the time between health checks; unhealthyMax failures in a row end the game session (realtime.md 15.4).
 	healthInterval = 60 * time.Second
 	unhealthyMax   = 3
-	// stashMax is how many of a player's packets may wait for its group operation, which takes one batch of the shard, or a decision.
+	// stashMax limits the number of a player's packets that wait for a group operation or a decision of the game. A
+	// group operation takes one batch of the shard.
 	stashMax = 1024
-	// A client of the extension gets an ack after ackEvery packets, or ackDelay after the first (reliability.md 2.4).
+	// A client that uses the extension gets an ack after ackEvery packets, or ackDelay after the first unacknowledged
+	// packet (reliability.md 2.4).
 	ackEvery = 16
 	ackDelay = 150 * time.Millisecond
-	// sendDebt is by how many seconds' worth the game's reliable messages may exceed their limit.
+	// sendDebt is by how much the game's reliable messages may exceed their limit, in seconds' worth of that limit.
 	sendDebt = 10
-	// reasonMax bounds a reason that the game gives, outside the game's log, in bytes.
+	// reasonMax limits the length of a reason given by the game, in bytes. The limit does not apply to the game's own
+	// log.
 	reasonMax = 1000
-	// playerRestarts and groupRestarts are how often a child may restart within restartWindow (reliability.md 4).
+	// playerRestarts and groupRestarts limit how often a child may restart within restartWindow (reliability.md 4).
 	playerRestarts = 3
 	groupRestarts  = 10
 	restartWindow  = 10 * time.Second

@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// logInPaused sends a LOGIN that is to wait for a second.
+// logInPaused sends a LOGIN with a pause of one second.
 func logInPaused(w *world, id messages.PlayerSessionID) *actorstest.Client {
 	c := w.Open()
 	c.ID = id
@@ -39,8 +39,7 @@ func TestALoginOverTheLimitWaits(t *testing.T) {
 	})
 }
 
-// The game is not asked again and again about a player that logs in with another payload
-// each time.
+// If a player logs in repeatedly with different payloads, the game is not asked each time.
 func TestALoginOverTheLimitAsksTheGameLater(t *testing.T) {
 	run(t, func(w *world) {
 		g, game := begun(w)
@@ -54,13 +53,13 @@ func TestALoginOverTheLimitAsksTheGameLater(t *testing.T) {
 			w.Fatalf("the game was asked %d times", n)
 		}
 		w.Pass(time.Millisecond)
-		g.decide(w, false) // about the login that was replaced
+		g.decide(w, false) // this decision is about the replaced login
 		g.decide(w, true)
 		in(w, next, true)
 	})
 }
 
-// A pause never ends the player session, however short its reservation still is.
+// A pause never ends the player session, no matter how little is left of its reservation.
 func TestAPauseIsShorterThanTheRestOfTheReservation(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
@@ -73,7 +72,7 @@ func TestAPauseIsShorterThanTheRestOfTheReservation(t *testing.T) {
 		in(w, back, true)
 		w.Want(p.ID, messages.PlayerSessionActive, 2)
 
-		w.Pass(player.ReservationTime - windowDefault - 50*time.Millisecond) // of the reservation are 100 ms left
+		w.Pass(player.ReservationTime - windowDefault - 50*time.Millisecond) // 100 ms of the reservation are left
 		fresh := logInPaused(w, seat)
 		w.Pass(50 * time.Millisecond)
 		in(w, fresh, true)

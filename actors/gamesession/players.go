@@ -16,14 +16,16 @@ import (
 	"troupe/messages/wire"
 )
 
-// newPlayerSessionID returns `psess-` and 128 random bits shaped as a UUID (reliability.md 2.2: version 4 has six bits less).
+// newPlayerSessionID returns "psess-" followed by 128 random bits in the form of a UUID. It is not a version 4 UUID,
+// which would have six random bits less (reliability.md 2.2).
 func newPlayerSessionID() messages.PlayerSessionID {
 	var id uuid.UUID
 	rand.Read(id[:]) // never fails since Go 1.24
 	return messages.PlayerSessionID("psess-" + id.String())
 }
 
-// createPlayers creates player sessions, all or none (service-api.md 2.7), maybe with a match's change: who holds a seat keeps it.
+// createPlayers creates all of the player sessions or none (service-api.md 2.7). If with is not nil, the players belong
+// to a match, and a player that already has a player session keeps it.
 func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillGameSession, reply func([]*messages.PlayerSession, error)) bool {
 	var seated []*playerSession
 	if with != nil {
@@ -39,7 +41,8 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 		reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
 		return false
 	case n > free:
-		reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // an edit of the maximum can make free negative
+		// An edit of the maximum can make free negative.
+		reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n))
 		return false
 	}
 	now := a.c.Now()
@@ -58,7 +61,8 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 	return true
 }
 
-// unseated returns the players who hold no seat, and the player sessions of the others. A seat that is being given up is none.
+// unseated returns the players without a player session, and the existing player sessions of the other players. A
+// player session that is about to end does not count.
 func (a *Actor) unseated(players []messages.NewPlayer) (without []messages.NewPlayer, seated []*playerSession) {
 	held := make(map[messages.PlayerID]*playerSession, len(players))
 	for _, s := range a.order {
@@ -76,7 +80,8 @@ func (a *Actor) unseated(players []messages.NewPlayer) (without []messages.NewPl
 	return without, seated
 }
 
-// onPlayerSessionsStored ends player sessions that the store has refused, and reports the status of the others, maybe a new one.
+// onPlayerSessionsStored ends player sessions that the store has refused. For the others it reports the status, which
+// may have changed meanwhile.
 func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
 	if m.Match != "" {
 		a.onFillStored(m.Match, m.Refused)
@@ -98,7 +103,7 @@ func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
 	}
 }
 
-// full reports whether the maximum of players of the script or of the game session is reached.
+// full reports whether the maximum number of players of the script or of the game session has been reached.
 func (a *Actor) full() bool {
 	return len(a.roster)+a.joining >= min(a.playersMax, max(a.o.Publisher.session.Load().MaxPlayers, 0))
 }
@@ -128,7 +133,8 @@ func (a *Actor) spawnPlayer(s *playerSession) {
 	a.c.Spawn(s.ref, player.New(a.optionsOfPlayers(), s.durable, activate))
 }
 
-// optionsOfPlayers returns the options of a player actor: those of the last one unless they changed.
+// optionsOfPlayers returns the options for a new player actor. It returns the same pointer as before unless the options
+// have changed.
 func (a *Actor) optionsOfPlayers() *player.Options {
 	now := player.Options{
 		Session: a.c.Self(),
@@ -143,7 +149,8 @@ func (a *Actor) optionsOfPlayers() *player.Options {
 	return a.playerOptions
 }
 
-// replacePlayer restarts a crashed player with its durable state; after too many restarts the player session ends (reliability.md 4).
+// replacePlayer restarts a crashed player actor with its durable state. After too many restarts the player session ends
+// (reliability.md 4).
 func (a *Actor) replacePlayer(s *playerSession) {
 	if a.phase >= closing || s.rejoin != rejoining && s.view.state().Final() {
 		s.player.Close()
@@ -173,22 +180,24 @@ func (a *Actor) replacePlayer(s *playerSession) {
 	})
 }
 
-// onLogin refuses logins that the game session cannot accept; on others the player actor decides (realtime.md 6.1 step 3).
+// onLogin refuses logins that the game session cannot accept. It forwards the others to the player actor, which decides
+// (realtime.md 6.1 step 3).
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	if s == nil {
 		l.From.Refuse(0)
 		return
 	}
-	ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now()) // not the stage's clock: bans outlive the process
+	// Bans use the wall-clock time, not the stage's clock, because they outlive the process.
+	ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now())
 	switch {
 	case a.phase != active:
 		a.refuse(l, wire.RefusedGameSessionEnded)
 	case banned:
 		a.note(s.player, messages.PlayerRefused, ban.Cause())
 		l.From.CountRefusal(counters.LoginBanned)
-		a.refuseFor(l, wire.RefusedByGame, ban.Cause()) // the protocol has no number for it
-	case s.presence >= leaving && s.ref != nil: // its player actor has to stop first
+		a.refuseFor(l, wire.RefusedByGame, ban.Cause()) // the protocol has no reason code for a ban
+	case s.presence >= leaving && s.ref != nil: // the old player actor must stop first
 		if earlier := s.has().nextLogin; earlier != nil {
 			earlier.From.Refuse(player.RetrySoon)
 		}
@@ -202,10 +211,10 @@ func (a *Actor) onLogin(l *player.Login) {
 	}
 }
 
-// refuse refuses a login to a player session of this game session.
+// refuse refuses a login for a player session of this game session.
 func (a *Actor) refuse(l *player.Login, why wire.Refusal) { a.refuseFor(l, why, why.String()) }
 
-// refuseFor refuses a login as refuse does, and logs a cause that may be more precise than what the client is told.
+// refuseFor is like refuse, but logs cause, which may be more precise than the reason that the client is told.
 func (a *Actor) refuseFor(l *player.Login, why wire.Refusal, cause string) {
 	e := a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", l.ID.Short())
 	if s := a.byID[l.ID]; s != nil {
@@ -216,7 +225,7 @@ func (a *Actor) refuseFor(l *player.Login, why wire.Refusal, cause string) {
 	l.From.Refuse(0)
 }
 
-// rejoin lets a player that has left log in again if there is room.
+// rejoin lets a player that left log in again if there is room.
 func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 	free := a.o.Publisher.session.Load().MaxPlayers - (len(a.order) - a.finished)
 	switch {
@@ -264,7 +273,7 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 	}
 	s.loginGate = p
 	a.await(p, gateLimit, func(ok bool) {
-		if s.loginGate == p && s.presence == joining { // otherwise the login has ended meanwhile
+		if s.loginGate == p && s.presence == joining { // otherwise the login has ended in the meantime
 			s.loginGate = nil
 			a.answerGate(s, m.Attempt, ok && a.phase == active)
 		}
@@ -277,14 +286,14 @@ func (a *Actor) answerGate(s *playerSession, attempt uint64, ok bool) {
 		answer.Why = wire.RefusedByGame
 		a.note(s.player, messages.PlayerRefused, answer.Why.String())
 		a.about(a.c.Log().Info(), s.player).Str("reason", answer.Why.String()).Msg("login refused")
-		a.stopJoining(s) // before the player actor answers, because the next login may wait already
+		a.stopJoining(s) // before the player actor answers, because the next login may already be waiting
 	}
 	if s.ref != nil {
 		s.ref.Tell(answer)
 	}
 }
 
-// onJoinOver ends a login that was not accepted.
+// onJoinOver handles the end of a login that was not accepted.
 func (a *Actor) onJoinOver(m player.JoinOver) {
 	if s := a.byPlayer[m.Player]; s != nil && s.presence == joining {
 		a.stopJoining(s)
@@ -302,7 +311,8 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	a.enter(s)
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
 	a.note(s.player, messages.PlayerJoined, "")
-	if ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now()); banned { // since the game was asked: a kick does not find who has left and comes back
+	// The player may have been banned after the gate was asked. In that time a kick cannot find a player that rejoins.
+	if ban, banned := a.o.Bans.Find(s.player.PlayerID, time.Now()); banned {
 		a.kick(s, ban.Cause())
 	}
 	a.announceJoin(s)
@@ -311,12 +321,12 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	}
 }
 
-// about adds to a line of the log which player it is about, and where.
+// about adds the fields of the game session and the player to a log event.
 func (a *Actor) about(e *zerolog.Event, h *player.Handle) *zerolog.Event {
 	return e.Str("game_session_id", string(a.record.ID)).Str("player_id", string(h.PlayerID)).Str("player_session", h.ID.Short()).Int32("peer", int32(h.Peer))
 }
 
-// onWentAway asks the game whether to keep a player that has lost its connection.
+// onWentAway asks the game whether to keep a player that lost its connection.
 func (a *Actor) onWentAway(m player.WentAway) {
 	a.about(a.c.Log().Info(), m.Player).Str("reason", m.Reason).Msg("player detached")
 	s := a.byPlayer[m.Player]
@@ -332,7 +342,7 @@ func (a *Actor) onWentAway(m player.WentAway) {
 			m.Player.Tell(player.Release{Epoch: m.Epoch})
 		}
 	}
-	d := script.Hold // also if the callback fails
+	d := script.Hold // also used if the callback fails
 	a.callback("onPlayerDetached", func() { d = a.o.Handler.OnPlayerDetached(m.Player.Peer, m.Reason) })
 	if p := d.Pending(); p != nil {
 		a.await(p, gateLimit, func(ok bool) { release(ok || p.Reason() != "") })
@@ -344,7 +354,7 @@ func (a *Actor) onWentAway(m player.WentAway) {
 
 func (a *Actor) onCameBack(m player.CameBack) {
 	line := a.about(a.c.Log().Info(), m.Player)
-	if m.Takeover { // the cause of the end of the connection before
+	if m.Takeover { // log why the previous connection ended
 		line.Stringer("reason", messages.CloseTakenOver)
 	}
 	line.Uint64("epoch", uint64(m.Epoch)).
@@ -358,7 +368,7 @@ func (a *Actor) onCameBack(m player.CameBack) {
 	a.callback("onPlayerReconnected", func() { a.o.Handler.OnPlayerReconnected(m.Player.Peer, info) })
 }
 
-// onLeaving tells the game that a player leaves, and then removes it (realtime.md 12).
+// onLeaving tells the game that a player is leaving and then removes the player (realtime.md 12).
 func (a *Actor) onLeaving(m player.IsLeaving) {
 	s := a.byPlayer[m.Player]
 	if s == nil {
@@ -366,10 +376,10 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 	}
 	a.noteEnd(s, m.Reason)
 	a.note(m.Player, messages.PlayerLeft, m.Reason)
-	if !m.Left && a.phase == active { // with the game session, all players go
+	if !m.Left && a.phase == active { // not logged for each player when the whole game session ends
 		a.about(a.c.Log().Info(), m.Player).Str("reason", m.Reason).Msg("player lost: its player session ends")
 	}
-	if s.rejoin != rejoining { // setPlayerStatus decides on a rejoin that failed
+	if s.rejoin != rejoining { // for a failed rejoin, setPlayerStatus decides
 		s.allowRejoin(m.Left)
 	}
 	a.remove(s, func() {
@@ -378,13 +388,14 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 	})
 }
 
-// remove runs onPlayerDisconnect with the player still in the roster, then takes it out, and out of its groups, and calls then.
+// remove calls onPlayerDisconnect while the player is still in the roster. Then it removes the player from the roster
+// and its groups, and calls then.
 func (a *Actor) remove(s *playerSession, then func()) {
 	switch {
 	case !s.inRoster():
 		s.presence = gone
 		then()
-	case s.has().afterRemoval != nil: // onPlayerDisconnect runs, and the player actor has crashed meanwhile
+	case s.has().afterRemoval != nil: // onPlayerDisconnect is still running, and the player actor has crashed in the meantime
 		s.rare.afterRemoval = append(s.rare.afterRemoval, then)
 	case a.relay:
 		a.takeOut(s)
@@ -402,7 +413,7 @@ func (a *Actor) remove(s *playerSession, then func()) {
 	}
 }
 
-// takeOut takes a player out of the roster and of its groups.
+// takeOut removes a player from the roster and from its groups.
 func (a *Actor) takeOut(s *playerSession) {
 	a.leave(s)
 	a.dropStash(s)
@@ -431,13 +442,13 @@ func (a *Actor) onStatusChanged(m player.StatusChanged) {
 func (a *Actor) setPlayerStatus(s *playerSession, status messages.PlayerSessionStatus) {
 	old := s.view.state()
 	switch {
-	case s.rejoin == rejoining && status.Final(): // not accepted again; the view still has the final status
+	case s.rejoin == rejoining && status.Final(): // the rejoin was not accepted; the view still shows the final status
 		s.allowRejoin(s.kick == nil)
 	case s.rejoin == rejoining && status == messages.PlayerSessionActive:
 		s.rejoin = rejoinBarred
 		s.view.set(status, a.c.Now())
 	case old == status, old.Final():
-		a.reportStatus(s) // the view shows it already: the player actor has set it
+		a.reportStatus(s) // the view already shows the status, because the player actor has set it
 		return
 	default:
 		s.view.set(status, a.c.Now())
@@ -450,7 +461,8 @@ func (a *Actor) setPlayerStatus(s *playerSession, status messages.PlayerSessionS
 	a.reportStatus(s)
 }
 
-// reportStatus makes the fleet store a new status. One that ends with its game session needs none: the latter implies it.
+// reportStatus makes the fleet store a player session's new status. When the game session ends, this is not necessary,
+// because the end of the game session implies the final status.
 func (a *Actor) reportStatus(s *playerSession) {
 	record := s.view.record(&a.record)
 	if s.record != recordStored || s.reported == record.Status || a.phase >= closing {

@@ -10,45 +10,46 @@ import (
 	"troupe/messages/counters"
 )
 
-// playerSession is a player session of the game session's actor. Presence, record and rejoin change independently.
+// playerSession is the game session actor's state of one player session. The fields presence, record and rejoin change
+// independently of each other.
 type playerSession struct {
 	player   *player.Handle
 	durable  *player.Durable
-	ref      *stage.Ref         // of the player actor; nil once that has stopped
-	view     *playerSessionView // as the API shows it
+	ref      *stage.Ref         // the player actor; nil once it has stopped
+	view     *playerSessionView // the API's view
 	presence presence
 	record   recordState
 	rejoin   rejoinState
-	reported messages.PlayerSessionStatus // the last status that was sent to the fleet
+	reported messages.PlayerSessionStatus // the status last sent to the fleet
 
 	// Login and leave.
-	loginGate *script.Pending // open while onPlayerConnect takes time
-	kick      *player.Kick    // the game has removed the player; nil if it has not
+	loginGate *script.Pending // set while onPlayerConnect has not decided yet
+	kick      *player.Kick    // set when the game has removed the player; otherwise nil
 
 	// Traffic.
-	epoch      messages.Epoch // of the newest connection that has sent a packet
-	received   uint64         // packets in order, of all connections
+	epoch      messages.Epoch // epoch of the newest connection that has sent a packet
+	received   uint64         // number of packets received in order, over all connections
 	ackPending bool           // listed in Actor.acksPending
 	groupOp    groupOp
-	gate       *script.Pending // open while the game decides on a packet
-	gated      *Inbound        // the packet that waits for gate; nil for a group operation
+	gate       *script.Pending // set while the game has not decided on a packet yet
+	gated      *Inbound        // the packet that waits for gate; nil if gate is for a group operation
 	stash      []*Inbound      // packets that wait for groupOp or gate
 
 	rare *seldomUsed // see seldom
 }
 
-// seldomUsed is what most player sessions never have.
+// seldomUsed holds fields that most player sessions never need.
 type seldomUsed struct {
 	restarts       restarts           // of the player actor
-	nextLogin      *player.Login      // waits until the player actor has stopped
-	afterRemoval   []func()           // run when onPlayerDisconnect is over; nil while it does not run
-	connectionEnds []player.Ended     // to be passed on once stash is empty
-	lastEnd        lastEnd            // of its last connection, or of its stay in the game
-	strayGroups    []messages.GroupID // groups to which the player has sent without being a member; at most strayGroupsMax
-	limited        []counters.Drop    // limits of which the game session's log has said that the player was over them
+	nextLogin      *player.Login      // login that waits until the player actor has stopped
+	afterRemoval   []func()           // functions to run after onPlayerDisconnect; nil while it is not running
+	connectionEnds []player.Ended     // to be sent to the player actor once stash is empty
+	lastEnd        lastEnd            // end of the last connection, or of the player's time in the game
+	strayGroups    []messages.GroupID // groups to which the player sent messages without being a member; at most strayGroupsMax
+	limited        []counters.Drop    // limits already reported to the game session's log for this player
 }
 
-// seldom returns what is seldom used, to be changed.
+// seldom returns the rarely used fields for writing. It allocates them if necessary.
 func (s *playerSession) seldom() *seldomUsed {
 	if s.rare == nil {
 		s.rare = new(seldomUsed)
@@ -56,7 +57,7 @@ func (s *playerSession) seldom() *seldomUsed {
 	return s.rare
 }
 
-// has returns what is seldom used, to be read only.
+// has returns the rarely used fields for reading only.
 func (s *playerSession) has() *seldomUsed {
 	if s.rare == nil {
 		return &unused
@@ -64,7 +65,7 @@ func (s *playerSession) has() *seldomUsed {
 	return s.rare
 }
 
-var unused seldomUsed // never changed
+var unused seldomUsed // must never be changed
 
 // presence says whether a player is in the game.
 //
@@ -77,34 +78,34 @@ var unused seldomUsed // never changed
 type presence uint8
 
 const (
-	reserved presence = iota // not in the game; no login is being decided
-	joining                  // the game decides on a login: the player has a peer id and counts in Actor.joining
+	reserved presence = iota // not in the game, and no login is waiting for a decision
+	joining                  // a login waits for the game's decision; the player has a peer id and counts in Actor.joining
 	playing                  // in the roster
-	leaving                  // in the roster until onPlayerDisconnect is over
-	gone                     // out of the game; the player actor may not have stopped yet
+	leaving                  // in the roster until onPlayerDisconnect returns
+	gone                     // no longer in the game; the player actor may not have stopped yet
 )
 
 type recordState uint8
 
 const (
-	recordPending recordState = iota // being stored: not visible yet
+	recordPending recordState = iota // being stored, so not visible yet
 	recordStored
-	recordRefused // the store has refused it: the player session ends and is forgotten
+	recordRefused // the store has refused the record; the player session ends and is forgotten
 )
 
-// rejoinState says whether a player that has left may log in again.
+// rejoinState says whether a player that left may log in again.
 type rejoinState uint8
 
 const (
-	rejoinBarred  rejoinState = iota // it has not left, or was removed
-	rejoinAllowed                    // it left on its own
-	rejoining                        // it logs in again and is not accepted yet
+	rejoinBarred  rejoinState = iota // the player has not left, or was removed
+	rejoinAllowed                    // the player left on its own
+	rejoining                        // the player is logging in again and is not accepted yet
 )
 
-// inRoster reports whether the player is in the game.
+// inRoster reports whether the player is in the roster, that is, in the game.
 func (s *playerSession) inRoster() bool { return s.presence == playing || s.presence == leaving }
 
-// startJoining gives the player a peer id until the game has decided on its login.
+// startJoining assigns a peer id to the player for the time until the game has decided on its login.
 func (a *Actor) startJoining(s *playerSession) {
 	s.presence = joining
 	a.joining++
@@ -115,7 +116,8 @@ func (a *Actor) startJoining(s *playerSession) {
 	a.byPeer[s.player.Peer] = s
 }
 
-// stopJoining takes back the peer id of a login that was not accepted, and drops what the game has sent to it.
+// stopJoining takes back the peer id of a login that was not accepted. It also drops the messages that the game has
+// sent to that player.
 func (a *Actor) stopJoining(s *playerSession) {
 	s.presence, s.loginGate = reserved, nil
 	a.joining--
@@ -143,7 +145,7 @@ func (a *Actor) leave(s *playerSession) {
 	a.inflow.SetPlayers(len(a.roster))
 }
 
-// startRejoin gives a player that has left a new handle for its next login; it keeps its peer id.
+// startRejoin prepares the next login of a player that left. The player gets a new handle but keeps its peer id.
 func (s *playerSession) startRejoin(h *player.Handle) {
 	h.Peer = s.player.Peer
 	s.player, s.durable = h, player.NewRejoinDurable(h)
@@ -151,7 +153,7 @@ func (s *playerSession) startRejoin(h *player.Handle) {
 	s.kick, s.epoch = nil, 0
 }
 
-// allowRejoin sets whether the player may log in again once it is out of the game.
+// allowRejoin sets whether the player may log in again after it has left the game.
 func (s *playerSession) allowRejoin(ok bool) {
 	s.rejoin = rejoinBarred
 	if ok {

@@ -71,7 +71,7 @@ func TestSendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
 			g.Session.Send(text(2), script.ToPlayer(peer).Reliably())
 			g.Session.Send(text(3), script.ToGroup(all).Reliably())
 			g.Session.KickPlayer(peer, "again")
-			panic("bug in a script") // the removal goes on
+			panic("bug in a script") // the removal of the player continues
 		}
 		b.Depart()
 		equal(w, "a", a.Take(), "3 from -1 to group -1: x")
@@ -109,7 +109,7 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
 		a.Group(join, 5)
-		w.Pass(pingDefault) // b confirms what it has
+		w.Pass(pingDefault) // b confirms the messages it has
 		g.Take()
 		b.Take()
 		b.Lose()
@@ -124,7 +124,7 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 		equal(w, "callbacks", g.Take())
 		again.Say(5, 0, 5, "still a member")
 		equal(w, "b", again.Take(), "5 from 2 to group 5: still a member")
-		w.Pass(time.Hour) // the old window is over and harmless
+		w.Pass(time.Hour) // the end of the old window has no effect
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
 	})
 }
@@ -136,7 +136,7 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 		id := w.Create(g)
 		a, old := w.Player(id), w.Player(id)
 		old.Fast.Confirm()
-		old.Stall(true) // the network is dead, the host does not know
+		old.Stall(true) // the network is dead, but the host does not know
 		g.Take()
 		a.Say(1, 2, 0, "queued")
 		w.WaitIdle()
@@ -148,7 +148,7 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 		equal(w, "new", again.Take(), "login 2", "1 from 1 to player 2: queued")
 		old.Stall(false)
 		equal(w, "old", old.Take())
-		w.WaitIdle() // RL-8: the end of epoch 1 has arrived
+		w.WaitIdle() // RL-8: the end of the connection of epoch 1 has been handled
 		assert.Equal(w, "events of old epochs", w.Count.OldEpochs.Load(), 1)
 		a.Say(2, 2, 0, "more")
 		w.Pass(time.Hour)
@@ -157,8 +157,7 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 	})
 }
 
-// reliability.md 2.6: with takeover = refuse the old connection is asked for a sign
-// of life, and has 2 s.
+// reliability.md 2.6: with takeover = refuse, the old connection is asked for a sign of life and has 2 s to answer.
 func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 	cautious := func(o *actors.Options) { o.Fleet.Session.Takeover = false }
 	actorstest.Run(t, cautious, func(w *world) {
@@ -166,7 +165,7 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 		again := w.Enter(c.ID)
 		w.Pass(challengeTime - time.Millisecond)
 		equal(w, "before the time is up", again.Take())
-		refused(w, w.Enter(c.ID)) // one is decided at a time
+		refused(w, w.Enter(c.ID)) // only one challenger is allowed at a time
 		w.Pass(time.Millisecond)
 		refused(w, again)
 		if c.Handle.Attachment() == nil {
@@ -184,7 +183,7 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 		equal(w, "the silent one is replaced", again.Take(), "login 1")
 		closed(w, c, messages.CloseTakenOver)
 	})
-	actorstest.Run(t, cautious, func(w *world) { // lost while it is asked
+	actorstest.Run(t, cautious, func(w *world) { // the connection is lost while it is challenged
 		c := w.Player(w.Create(nil))
 		again := w.Enter(c.ID)
 		c.Lose()
@@ -194,7 +193,7 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 			w.Error("the second connection is gone")
 		}
 	})
-	actorstest.Run(t, cautious, func(w *world) { // the waiting login's connection ends
+	actorstest.Run(t, cautious, func(w *world) { // the challenger's connection ends
 		c := w.Player(w.Create(nil))
 		again := w.Enter(c.ID)
 		again.Lose()
@@ -214,7 +213,7 @@ func TestAKickedPlayerGetsEarlierMessagesAndLeaves(t *testing.T) {
 		g.Session.Do(func() {
 			g.Session.Send(text(1), script.ToPlayer(2).Reliably())
 			g.Session.KickPlayer(2, "rude")
-			g.Session.Send(text(2), script.ToPlayer(2).Reliably()) // of the same callback
+			g.Session.Send(text(2), script.ToPlayer(2).Reliably()) // sent in the same callback
 		})
 		equal(w, "b", b.Take(), "1 from -1 to player 2: x", "2 from -1 to player 2: x")
 		closed(w, b, messages.CloseKicked)
@@ -226,7 +225,7 @@ func TestAKickedPlayerGetsEarlierMessagesAndLeaves(t *testing.T) {
 	})
 }
 
-// Messages queued for a connection that never read them are released with its end.
+// Messages queued for a connection that never reads them are released when the connection ends.
 func TestAKickedPlayerThatDoesNotReadHoldsNothing(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Stall(true)
@@ -235,7 +234,7 @@ func TestAKickedPlayerThatDoesNotReadHoldsNothing(t *testing.T) {
 		w.WaitIdle()
 		g.Session.Do(func() { g.Session.KickPlayer(2, "rude") })
 		closed(w, b, messages.CloseKicked)
-		b.Lose() // the frames are counted at the end of the test
+		b.Lose() // the end of the test checks that all frames were released
 	})
 }
 
@@ -258,11 +257,11 @@ func TestAKickedDetachedOrJoiningPlayerIsGone(t *testing.T) {
 	})
 }
 
-// reliability.md 4: restart with carried state, the connection closed, then resume.
+// reliability.md 4: the actor is restarted with its state, the connection is closed, and the player resumes.
 func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
-		w.Pass(pingDefault) // b confirms what it has
+		w.Pass(pingDefault) // b confirms the messages it has
 		b.Take()
 		g.Take()
 		b.Stall(true)
@@ -285,7 +284,7 @@ func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
 }
 
 func TestACrashedPlayerActorInEveryStateIsReplaced(t *testing.T) {
-	run(t, func(w *world) { // reserved: the 60 s go on
+	run(t, func(w *world) { // reserved: the reservation timer continues
 		g := &game{}
 		seat := w.Seat(w.Create(g))
 		w.Pass(20 * time.Second)
@@ -296,7 +295,7 @@ func TestACrashedPlayerActorInEveryStateIsReplaced(t *testing.T) {
 		w.Pass(time.Millisecond)
 		w.Want(seat, messages.PlayerSessionTimedOut, 0)
 	})
-	run(t, func(w *world) { // detached: the window goes on
+	run(t, func(w *world) { // detached: the reconnect window continues
 		g := &game{}
 		c := w.Player(w.Create(g))
 		p := c.Handle.Attachment().Player
@@ -311,7 +310,7 @@ func TestACrashedPlayerActorInEveryStateIsReplaced(t *testing.T) {
 		w.Want(c.ID, messages.PlayerSessionCompleted, 0)
 		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
 	})
-	run(t, func(w *world) { // joining: crashed behind the gate's back
+	run(t, func(w *world) { // joining: the actor crashes while the login waits for the gate's decision
 		g := &game{}
 		seat := w.Seat(w.Create(g))
 		g.Take()
@@ -326,7 +325,7 @@ func TestACrashedPlayerActorInEveryStateIsReplaced(t *testing.T) {
 		equal(w, "again", w.Enter(seat).Take(), "login 1")
 		equal(w, "callbacks", g.Take(), "connect 1", "connect 1", "accepted 1 of [1]")
 	})
-	run(t, func(w *world) { // leaving: the game is told once
+	run(t, func(w *world) { // leaving: the game is told only once
 		g := &game{}
 		c := w.Player(w.Create(g))
 		p := c.Handle.Attachment().Player
@@ -381,7 +380,7 @@ func TestTheFourthCrashInTenSecondsEndsThePlayerSession(t *testing.T) {
 		refused(w, w.Enter(c.ID))
 		assert.Equal(w, "restarts", w.Count.Restarts.Get(counters.ActorPlayer), 3)
 	})
-	run(t, func(w *world) { // over a longer time they do not count together
+	run(t, func(w *world) { // crashes over a longer time are not counted together
 		c := w.Player(w.Create(nil))
 		for range 6 {
 			c.Panic(false)
@@ -404,7 +403,7 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 		b.Take()
 		w.Panics++
 		g.Join = func(id messages.GroupID, peer messages.PeerID) bool {
-			gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) // before the Join
+			gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) // handled before the Join
 			g.Join = nil
 			return true
 		}
@@ -421,16 +420,16 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 	})
 }
 
-// An answer of a crashed group is not taken for one of its successor.
+// An answer of a crashed group must not be mistaken for one of its successor.
 func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		a.Group(join, 5)
 		a.Take()
 		w.Panics++
 		g.Message = func(*script.Message) {
-			gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) // behind the Join
+			gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) // handled after the Join
 		}
-		g.Session.Do(func() { time.Sleep(time.Second) }) // so that both wait for it
+		g.Session.Do(func() { time.Sleep(time.Second) }) // so that both are waiting in the mailbox
 		b.Group(join, 5)
 		a.Say(1, messages.ServerPeer, 0, "")
 		w.Pass(2 * time.Second)
@@ -445,7 +444,7 @@ func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 	})
 }
 
-// A player leaves while its group crashes: the other members are told all the same.
+// A player leaves while its group crashes. The other members are still told.
 func TestALeaveDuringAGroupsCrashReachesTheMembers(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		a.Group(join, 5)
@@ -483,7 +482,8 @@ func TestTheEleventhGroupCrashInTenSecondsEndsTheGameSession(t *testing.T) {
 	})
 }
 
-// A game session's own crash ends it and says so; others do not notice.
+// A crash of a game session's actor ends the game session with a status that says so. Other game sessions are not
+// affected.
 func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

@@ -16,13 +16,13 @@ import (
 	"troupe/messages/wire"
 )
 
-// D-2: a player that has left may log in again, with the same peer id and all callbacks,
-// but without replay and without its groups.
+// D-2: a player that left may log in again. It gets the same peer id and all callbacks, but no missed messages, and it
+// is in no groups.
 func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 	two(t, func(w *world, g *game, id messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
 		w.WaitIdle()
-		for range 3 { // again and again
+		for range 3 { // several times
 			g.Take()
 			b.Depart()
 			w.Want(b.ID, messages.PlayerSessionCompleted, 1)
@@ -39,11 +39,11 @@ func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 		}
 		c := w.Player(id)
 		assert.Equal(w, "the next player is", c.Peer(), 3)
-		b.Lose() // it is a player as any other
+		b.Lose() // after the rejoin it is a normal player
 		w.Want(b.ID, messages.PlayerSessionActive, 3)
 		w.Pass(windowDefault)
 		w.Want(b.ID, messages.PlayerSessionCompleted, 2)
-		refused(w, w.Enter(b.ID)) // not a leave
+		refused(w, w.Enter(b.ID)) // the player did not leave
 	})
 }
 
@@ -83,7 +83,7 @@ func TestARejoinNeedsRoomAndTheGamesConsent(t *testing.T) {
 	})
 }
 
-// A rejoin that comes while the leave is under way waits for it.
+// A rejoin that arrives while the leave is being handled waits for it.
 func TestARejoinRightBehindTheLeave(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -99,9 +99,9 @@ func TestARejoinRightBehindTheLeave(t *testing.T) {
 		a.Depart()
 		w.Pass(time.Second)
 		switch got := fmt.Sprint(late.Take(), later.Take()); got {
-		case "[refused] [login 1]", "[login 1] [refused]": // one waits
-		case "[login 1] [login 1]": // the second came when the first was in, and took over
-		case "[] [login 1]": // the second came while the gate decided, and replaced the first
+		case "[refused] [login 1]", "[login 1] [refused]": // one login waited for the other
+		case "[login 1] [login 1]": // the second login came after the first was accepted, and took over
+		case "[] [login 1]": // the second login came while the gate decided, and replaced the first
 			closed(w, late, messages.CloseTakenOver)
 		case "[login 1] []":
 			closed(w, later, messages.CloseTakenOver)
@@ -119,7 +119,7 @@ func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
 		verdict := script.Hold
 		g.Detached = func(messages.PeerID) script.Decision { return verdict }
 		g.Back = func(peer messages.PeerID, _ script.Reconnected) {
-			g.Session.Send(text(9), script.ToPlayer(peer).Reliably()) // behind what it missed
+			g.Session.Send(text(9), script.ToPlayer(peer).Reliably()) // sent after the missed messages
 		}
 		w.Pass(pingDefault)
 		g.Take()
@@ -130,7 +130,7 @@ func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
 		b = w.Enter(b.ID)
 		equal(w, "callbacks", g.Take(), "back 2: {Resent:0 Lost:0 Away:1s Takeover:false}")
 		equal(w, "b", b.Take(), "login 2", "1 from 1 to player 2: missed", "9 from -1 to player 2: x")
-		b = w.Enter(b.ID) // a takeover
+		b = w.Enter(b.ID) // b logs in again and takes over
 		equal(w, "callbacks", g.Take(), "back 2: {Resent:2 Lost:0 Away:0s Takeover:true}")
 		verdict = script.Release
 		b.Lose()
@@ -138,7 +138,7 @@ func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
 		equal(w, "callbacks", g.Take(), "detached 2: reset", "gone 2 of [1 2]")
 		g.Detached = func(messages.PeerID) script.Decision { panic("bug in a script") }
 		a.Lose()
-		w.Want(a.ID, messages.PlayerSessionActive, 1) // it holds
+		w.Want(a.ID, messages.PlayerSessionActive, 1) // the game holds the player session
 	})
 }
 
@@ -203,7 +203,7 @@ func nums(relSeq, ack uint64) actorstest.Numbers {
 	return actorstest.Numbers{RelSeq: relSeq, Ack: ack}
 }
 
-// reliability.md 2.4 and 2.2 from the login to the second resume.
+// The whole sequence of reliability.md 2.4 and 2.2, from the login to the second resume.
 func TestNumbersAcksAndTokens(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
@@ -223,13 +223,13 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		equal(w, "a", a.Take(), "1 from 2 to player 1: one", "2 from 2 to player 1: two")
 		equalNumbers(w, b)
 		w.Pass(200 * time.Millisecond)
-		equalNumbers(w, b, nums(0, 2)) // by itself
+		equalNumbers(w, b, nums(0, 2)) // an ack packet
 		b.SayNumbered(3, 3, 2, "to myself")
-		equalNumbers(w, b, nums(4, 3)) // on what goes out anyway
+		equalNumbers(w, b, nums(4, 3)) // the ack is carried by an outgoing message
 		for n := uint64(4); n < 20; n++ {
 			b.SayNumbered(n, 1, 1, "x")
 		}
-		equalNumbers(w, b, nums(0, 19)) // 16 at once
+		equalNumbers(w, b, nums(0, 19)) // an ack after 16 packets
 		if !b.Handle.Attachment().Player.Out.Acked(1, 3) {
 			w.Error("3 of 4 is no violation")
 		}
@@ -240,17 +240,17 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		w.WaitIdle()
 		dead := numbered(w, b.ID, "a wrong token", 4)
 		refused(w, dead)
-		liar := numbered(w, b.ID, first.ReconnectToken, 6) // was never sent
+		liar := numbered(w, b.ID, first.ReconnectToken, 6) // number 6 was never sent
 		refused(w, liar)
 		assert.Equal(w, "dead tokens", w.Count.DeadTokens.Load(), 2)
-		b = numbered(w, b.ID, first.ReconnectToken, 4) // it had 4, the ack was lost
+		b = numbered(w, b.ID, first.ReconnectToken, 4) // the client has received 4, but its ack was lost
 		second := b.LoginResult()
 		if second.Outcome != wire.OutcomeResumed || second.Base != 4 || second.LastReceived != 19 || second.ReconnectToken == first.ReconnectToken {
 			w.Errorf("%+v", second)
 		}
 		equalNumbers(w, b, nums(5, 0))
 		old := b
-		b = numbered(w, b.ID, first.ReconnectToken, 4) // the answer was lost: the old token is good
+		b = numbered(w, b.ID, first.ReconnectToken, 4) // the answer was lost, so the old token is still valid
 		if r := b.LoginResult(); !r.Success || r.Base != 4 {
 			w.Errorf("%+v", r)
 		}
@@ -259,7 +259,7 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		third := b.LoginResult()
 		assert.Equal(w, "the client may have either answer, and one of them has a dead token", third.ReconnectToken, second.ReconnectToken)
 		b.Handle.Attachment().Player.Out.Acked(3, 5)
-		refused(w, numbered(w, b.ID, first.ReconnectToken, 5)) // now it is dead
+		refused(w, numbered(w, b.ID, first.ReconnectToken, 5)) // now the old token is invalid
 		closed(w, b, 0)
 		if b = numbered(w, b.ID, third.ReconnectToken, 5); !b.LoginResult().Success {
 			w.Error("the newest token is refused")
@@ -273,7 +273,7 @@ func TestAJumpInTheNumbersClosesTheConnectionAlone(t *testing.T) {
 		id := w.Create(&game{})
 		a := w.Player(id)
 		b := numbered(w, w.Seat(id), "", 0)
-		held := b.Handle.Attachment() // until its connection closes, which may be before the last of these
+		held := b.Handle.Attachment() // taken now, because the connection may be closed before the last of these messages
 		b.SayAs(held, 1, 1, 1, "one")
 		b.SayAs(held, 3, 3, 1, "three")
 		b.SayAs(held, 2, 2, 1, "two")
@@ -287,8 +287,8 @@ func TestAJumpInTheNumbersClosesTheConnectionAlone(t *testing.T) {
 	})
 }
 
-// Messages beyond the budget of an absent player end its player session, or make a gap that
-// the client is told of.
+// If messages exceed the budget of an absent player, its player session ends, or there is a gap about which the client
+// is told.
 func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 	for _, gap := range []bool{false, true} {
 		small := func(o *actors.Options) {
@@ -322,7 +322,7 @@ func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 	}
 }
 
-// A crash of the player actor during a rejoin leaks no place in the game session.
+// If the player actor crashes during a rejoin, no place in the game session is leaked.
 func TestACrashWhileAPlayerRejoinsLeaksNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -357,8 +357,8 @@ func TestAPlayerKickedDuringItsRejoinStaysOut(t *testing.T) {
 	})
 }
 
-// Late input of an older connection of a stock client is ignored: the player has already
-// sent newer messages on a later connection.
+// Late input from an older connection of a stock client is ignored, because the player has already sent newer messages
+// on a later connection.
 func TestLateInputOfAnOlderConnectionIsIgnored(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
@@ -377,8 +377,7 @@ func TestLateInputOfAnOlderConnectionIsIgnored(t *testing.T) {
 	})
 }
 
-// Messages that a player has received are not reported as lost, even if the budget dropped
-// them.
+// Messages that a player has received do not count as lost, even if the budget dropped them.
 func TestAGapCountsOnlyMessagesThatThePlayerDoesNotHave(t *testing.T) {
 	small := func(o *actors.Options) {
 		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8, Gap: true}
@@ -391,7 +390,7 @@ func TestAGapCountsOnlyMessagesThatThePlayerDoesNotHave(t *testing.T) {
 		b := numbered(w, w.Seat(id), "", 0)
 		token := b.LoginResult().ReconnectToken
 		for i := range 14 {
-			if i == 8 { // it has 8, and its acks were lost
+			if i == 8 { // the client has received 8, but its acks were lost
 				b.Lose()
 				g.Take()
 			}
@@ -408,9 +407,8 @@ func TestAGapCountsOnlyMessagesThatThePlayerDoesNotHave(t *testing.T) {
 	})
 }
 
-// A client that moves to another connection sends the last number it has received with its
-// LOGIN, and goes on receiving and acknowledging on the old connection until the host has
-// read that: nothing is lost.
+// A client that moves to another connection sends the last number it has received in its LOGIN. Until the host reads
+// that LOGIN, the client continues to receive and acknowledge messages on the old connection. No message may be lost.
 func TestMessagesAcknowledgedDuringAMoveAreNotLost(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -424,7 +422,7 @@ func TestMessagesAcknowledgedDuringAMoveAreNotLost(t *testing.T) {
 			w.WaitIdle()
 		}
 		g.Take()
-		b.Ack(4) // after it has sent a LOGIN that says 1
+		b.Ack(4) // sent after the LOGIN, which says 1
 		next := numbered(w, b.ID, token, 1)
 		if r := next.LoginResult(); r.Outcome != wire.OutcomeResumed || r.Base != 4 {
 			w.Errorf("%+v", r)
@@ -434,8 +432,7 @@ func TestMessagesAcknowledgedDuringAMoveAreNotLost(t *testing.T) {
 	})
 }
 
-// A leave is final: a login that comes right behind it is a rejoin, also if the game
-// session was busy meanwhile.
+// A leave is final. A login that follows immediately is a rejoin, even if the game session was busy in between.
 func TestARejoinWhileTheGameIsBusy(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		b.Group(join, 5)
@@ -447,7 +444,7 @@ func TestARejoinWhileTheGameIsBusy(t *testing.T) {
 		}
 		a.Say(1, messages.ServerPeer, 0, "x")
 		time.Sleep(10 * time.Millisecond)
-		b.Depart() // close 1000
+		b.Depart() // close code 1000
 		time.Sleep(10 * time.Millisecond)
 		next.LogIn(b.ID, "")
 		time.Sleep(time.Second)
@@ -456,7 +453,7 @@ func TestARejoinWhileTheGameIsBusy(t *testing.T) {
 	})
 }
 
-// A leave is a leave, also if the player actor crashes before it hears of it.
+// A leave is handled as a leave even if the player actor crashes before it receives the Ended message.
 func TestALeaveIsNotLostInACrash(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		g.Take()
@@ -472,7 +469,8 @@ func TestALeaveIsNotLostInACrash(t *testing.T) {
 	})
 }
 
-// A login that waits for the login limiter is replaced by one that waits for the leave, and has all of its time.
+// A login that waits for the login limiter is replaced by one that waits for the leave. The new login gets the full
+// waiting time.
 func TestALeaveComesBeforeALoginThatReplacesAPausedOne(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
@@ -493,7 +491,8 @@ func TestALeaveComesBeforeALoginThatReplacesAPausedOne(t *testing.T) {
 	})
 }
 
-// While a leave is on its way, a login that is refused anyway does not wait for it, nor replace one that does.
+// While a leave is pending, a login that will be refused anyway neither waits for the leave nor replaces a login that
+// does.
 func TestADeadTokenDoesNotWaitForALeave(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
@@ -514,7 +513,7 @@ func TestADeadTokenDoesNotWaitForALeave(t *testing.T) {
 	})
 }
 
-// In strict mode, too, a login that is refused anyway is refused at once.
+// In strict mode too, a login that will be refused anyway is refused at once.
 func TestStrictModeDoesNotWaitForALeave(t *testing.T) {
 	strict(t, func(w *world) {
 		g, id := begun(w)
@@ -528,7 +527,8 @@ func TestStrictModeDoesNotWaitForALeave(t *testing.T) {
 	})
 }
 
-// The second device of a player whose leave is on its way does not take the player over when the challenge is over.
+// A player's leave is pending when the challenge by the player's second device ends. The second device must not take
+// over the player.
 func TestALeaveComesBeforeTheChallenger(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Takeover = false }, func(w *world) {
 		g, id := begun(w)

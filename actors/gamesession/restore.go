@@ -8,14 +8,14 @@ import (
 	"troupe/messages"
 )
 
-// NewRestored returns the Publisher of an earlier process's game session; players in any
-// order. If it is TERMINATED, they get a final status.
+// NewRestored returns the Publisher of a game session of an earlier process. The players may be in any order. If the
+// game session is TERMINATED, the players get a final status.
 func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Publisher {
 	p := NewPublisher(g)
 	slices.SortFunc(players, func(a, b messages.PlayerSession) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
-	all := make([]playerSessionView, len(players)) // one allocation: there may be many
+	all := make([]playerSessionView, len(players)) // one allocation for all, because there may be many
 	views := make([]*playerSessionView, len(players))
 	for i, s := range players {
 		views[i] = &all[i]
@@ -29,7 +29,7 @@ func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Pub
 	return p
 }
 
-// End shows a game session without an actor as ended, together with its player sessions.
+// End marks a game session that has no actor, and its player sessions, as ended.
 func (p *Publisher) End(now time.Time, text string) {
 	p.endPlayers(now)
 	p.change(func(g *messages.GameSession) {
@@ -37,7 +37,7 @@ func (p *Publisher) End(now time.Time, text string) {
 	})
 }
 
-// endPlayers gives all player sessions their final status.
+// endPlayers sets the final status of all player sessions.
 func (p *Publisher) endPlayers(now time.Time) {
 	for _, s := range *p.playerSessions.Load() {
 		switch s.state() {

@@ -12,7 +12,8 @@ const (
 	toGroup
 )
 
-// route returns where a message goes; the first rule that matches wins (realtime.md 10). Op code 0 goes to the server only.
+// route returns the destination of a message. The first matching rule applies (realtime.md 10). Messages with op code 0
+// go to the server only.
 func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID) destination {
 	switch {
 	case targetPlayer == messages.ServerPeer || op == 0: // D-137

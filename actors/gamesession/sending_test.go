@@ -13,8 +13,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// The game's fast messages are bounded, its reliable messages are not lost, and a game that
-// sends without end is ended.
+// The game's unreliable messages are limited, its reliable messages are not lost, and a game that sends without end is
+// ended.
 func TestMessagesOfTheGameAreBounded(t *testing.T) {
 	const perSecond = 100
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.ScriptDeliveriesPerSecond = perSecond }, func(w *world) {
@@ -47,7 +47,7 @@ func TestMessagesOfTheGameAreBounded(t *testing.T) {
 	})
 }
 
-// A reason that the game gives for its end, or for a player's removal, is truncated.
+// The reason that the game gives for its end or for the removal of a player is truncated.
 func TestReasonsOfTheGameAreTruncated(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		g := &game{}

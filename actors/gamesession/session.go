@@ -15,7 +15,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// session is the Actor's interface to the game.
+// session is the Actor as seen by the game. It implements script.Session.
 type session Actor
 
 var _ script.Session = (*session)(nil)
@@ -41,7 +41,8 @@ func (s *session) Send(m script.Outgoing, to script.Target) {
 	}
 }
 
-// sendToPlayer delivers to a player; a joining one's outbox holds the message until LOGIN_RESPONSE is sent.
+// sendToPlayer delivers a message to a player. If the player is still joining, its outbox keeps the message until
+// LOGIN_RESPONSE has been sent.
 func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliable bool) {
 	p := s.byPeer[target]
 	if p == nil {
@@ -69,7 +70,8 @@ func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliab
 	}
 }
 
-// maySend limits the game's messages; none passes after the game's Exit or Crash, or while the game session closes.
+// maySend applies the limit on the game's messages. It returns false after the game's Exit or Crash and while the game
+// session is closing.
 func (s *session) maySend(n int, reliable bool) bool {
 	switch {
 	case s.exit != nil || s.phase >= closing:
@@ -83,7 +85,7 @@ func (s *session) maySend(n int, reliable bool) bool {
 	return true
 }
 
-// frame builds the packet of a game's message; nil if the payload is over 65536 bytes.
+// frame builds the packet of a game's message. It returns nil if the payload is larger than 65536 bytes.
 func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.GroupID) *wire.Frame {
 	switch n := len(m.Payload); {
 	case n > wire.ScriptPayloadMax: // D-114
@@ -127,9 +129,9 @@ func (a *Actor) kick(s *playerSession, reason string) {
 	if s.kick != nil {
 		return
 	}
-	s.kick = &player.Kick{Reason: truncate(reason)} // kept, to repeat it to the successor of a crashed player actor
+	s.kick = &player.Kick{Reason: truncate(reason)} // kept in order to repeat it to the successor of a crashed player actor
 	a.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", s.player.Peer, cmp.Or(s.kick.Reason, "no reason given")))
-	if !s.inRoster() { // about others, onLeaving has a line
+	if !s.inRoster() { // for a player in the roster, onLeaving logs the removal
 		a.about(a.c.Log().Info(), s.player).Str("reason", "kicked: "+s.kick.Reason).Msg("player removed before it was in the game: its player session ends")
 	}
 	s.player.Tell(*s.kick)
@@ -166,10 +168,10 @@ func (s *session) After(d time.Duration, f func()) (stop func()) {
 
 func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
 
-// HostLog returns a sink that writes into the host's log, for a game session without a log of its own.
+// HostLog returns a sink that writes to the host's log. It is for game sessions without their own log.
 func HostLog(log *zerolog.Logger, id string) script.Sink { return hostLog{log: log, session: id} }
 
-// hostLog writes lines without a log of their own into the host's log, which may be a terminal.
+// hostLog writes a game session's log lines to the host's log, which may be a terminal.
 type hostLog struct {
 	log     *zerolog.Logger
 	session string

@@ -17,8 +17,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// standbyProcess is a game session's actor without a game session, under a parent that
-// records its messages.
+// standbyProcess is a game session actor that has no game session yet. Its parent records the messages that the actor
+// sends.
 type standbyProcess struct {
 	*testing.T
 	fleet  *stagetest.Probe
@@ -31,7 +31,7 @@ func standby(t *testing.T, g script.Handler, test func(p *standbyProcess)) {
 		s := stagetest.Start(t, nil)
 		defer func() {
 			s.Close()
-			time.Sleep(5 * time.Second) // the library's rest
+			time.Sleep(5 * time.Second) // until goroutines of the actor library have ended
 		}()
 		p := &standbyProcess{T: t, fleet: new(stagetest.Probe)}
 		fleet := s.Spawn(p.fleet)
@@ -44,7 +44,7 @@ func standby(t *testing.T, g script.Handler, test func(p *standbyProcess)) {
 	})
 }
 
-// assign gives the process its game session.
+// assign gives a game session to the process.
 func (p *standbyProcess) assign() {
 	record := &messages.GameSession{ID: "arn:one", Status: messages.GameSessionActivating, MaxPlayers: 2, AcceptsPlayers: true}
 	p.record = gamesession.NewPublisher(record)
@@ -52,7 +52,7 @@ func (p *standbyProcess) assign() {
 	synctest.Wait()
 }
 
-// told returns the messages to the fleet since the last call.
+// told returns the messages that the fleet has received since the last call.
 func (p *standbyProcess) told() (words []any) {
 	for _, m := range p.fleet.Take() {
 		switch m := m.(type) {
@@ -77,14 +77,14 @@ func (p *standbyProcess) calls(g *actorstest.Game, want ...string) {
 	assert.List(p, "callbacks", g.Take(), want)
 }
 
-// RT-58: a process is ready before it has a game session, and starts that at once.
+// RT-58: a process becomes ready before it has a game session, and starts an assigned game session at once.
 func TestAStandbyProcessGetsItsGameSession(t *testing.T) {
 	g := &actorstest.Game{}
 	standby(t, g, func(p *standbyProcess) {
 		p.want("ready")
 		p.calls(g, "init", "started []")
 		time.Sleep(61 * time.Second)
-		p.calls(g, "health") // from then on, not only with a game session
+		p.calls(g, "health") // health checks start when the process is ready, not only when it has a game session
 		p.assign()
 		p.calls(g, "start ACTIVATING")
 		assert.Equal(t, "the game session is", p.record.Session().Status, messages.GameSessionActive)
@@ -95,15 +95,14 @@ func TestAStandbyProcessGetsItsGameSession(t *testing.T) {
 	})
 }
 
-// RT-60: one that does not get ready says so, and is gone.
+// RT-60: a process that does not become ready reports its end and stops.
 func TestAProcessThatDoesNotGetReadyIsOver(t *testing.T) {
 	standby(t, &actorstest.Game{Started: func() bool { return false }}, func(p *standbyProcess) {
 		p.want("over: onProcessStarted did not say ready", "exited")
 	})
 }
 
-// A stand-by process that is not needed any more gets OnProcessTerminate like any other
-// (realtime.md 15.4, 10b).
+// A stand-by process that is no longer needed gets OnProcessTerminate like any other process (realtime.md 15.4, 10b).
 func TestAStandbyProcessIsToldOfItsEnd(t *testing.T) {
 	g := &actorstest.Game{}
 	standby(t, g, func(p *standbyProcess) {
@@ -114,8 +113,8 @@ func TestAStandbyProcessIsToldOfItsEnd(t *testing.T) {
 	})
 }
 
-// A process that ends itself before it has a game session is over at once. A game session
-// that is assigned too late ends, and may be launched again.
+// A process that ends itself before it has a game session is over at once. A game session that is assigned too late
+// ends and may be launched again.
 func TestAStandbyProcessThatEndsItselfHasNoGameSession(t *testing.T) {
 	g := &actorstest.Game{}
 	standby(t, g, func(p *standbyProcess) {
@@ -139,9 +138,9 @@ func TestAStandbyProcessThatEndsItselfHasNoGameSession(t *testing.T) {
 	})
 }
 
-// The limit on the game's messages holds for membership updates and kicks, too.
+// The limit on the game's messages also applies to membership updates and kicks.
 func TestMembershipUpdatesAndKicksAreBoundedToo(t *testing.T) {
-	const perSecond = 2000 // the default takes seconds of work to reach
+	const perSecond = 2000 // reaching the default limit would take seconds of work
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.ScriptDeliveriesPerSecond = perSecond }, func(w *world) {
 		g := &game{}
 		id := w.Create(g)

@@ -15,7 +15,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// onInbound handles a player's packet. Those behind its group operation wait for the answer: a join counts for the next message.
+// onInbound handles a player's packet. While a group operation or a decision of the game is pending for the player, its
+// further packets wait in the stash. A message that follows a join is thus sent by a member of the group.
 func (a *Actor) onInbound(in *Inbound) {
 	s := a.byPlayer[in.From]
 	if s == nil || !s.inRoster() || a.phase > ending {
@@ -28,7 +29,7 @@ func (a *Actor) onInbound(in *Inbound) {
 		in.Release()
 		return
 	}
-	if in.Epoch < s.epoch { // stale: the player has sent newer packets on a later connection (RL-8)
+	if in.Epoch < s.epoch { // stale: the player has already sent newer packets on a later connection (RL-8)
 		a.c.Counters().OldEpochs.Add(1)
 		in.Release()
 		return
@@ -53,7 +54,7 @@ func (a *Actor) onInbound(in *Inbound) {
 	}
 }
 
-// inOrder reports whether a packet has the next number, and records it as received.
+// inOrder reports whether a packet has the next expected number. If so, it records the packet as received.
 func (a *Actor) inOrder(s *playerSession, in *Inbound) bool {
 	switch s.player.Out.Receive(in.Epoch, in.Number) {
 	case player.Duplicate:
@@ -70,8 +71,8 @@ func (a *Actor) inOrder(s *playerSession, in *Inbound) bool {
 	return true
 }
 
-// scheduleAck has received packets acknowledged (reliability.md 2.4): by a message to the
-// player, or alone after ackEvery packets without one, or after ackDelay.
+// scheduleAck arranges for received packets to be acknowledged (reliability.md 2.4). A message to the player carries
+// the ack. If there is none, a separate ack is sent after ackEvery packets or after ackDelay.
 func (a *Actor) scheduleAck(s *playerSession) {
 	switch n := s.player.Out.UnackedAlone(); {
 	case n >= ackEvery:
@@ -94,7 +95,7 @@ func (a *Actor) ack(s *playerSession) {
 	}
 }
 
-// onAckDue acknowledges packets that no message to the player has acknowledged.
+// onAckDue sends acks for packets that no message to a player has acknowledged yet.
 func (a *Actor) onAckDue() {
 	for i, s := range a.acksPending {
 		if s.ackPending = false; s.player.Out.Unacked() > 0 {
@@ -105,10 +106,10 @@ func (a *Actor) onAckDue() {
 	a.acksPending = a.acksPending[:0]
 }
 
-// busy reports whether further packets of the player have to wait.
+// busy reports whether the player's further packets must wait.
 func (s *playerSession) busy() bool { return s.groupOp.group != 0 || s.gate != nil }
 
-// handle handles one packet. It releases in, at once or when the game has decided.
+// handle handles one packet. It releases in, either at once or after the game's decision.
 func (a *Actor) handle(s *playerSession, in *Inbound) {
 	switch in.Kind {
 	case Application:
@@ -127,14 +128,14 @@ func (a *Actor) handle(s *playerSession, in *Inbound) {
 	}
 }
 
-// gate carries out the game's decision on a packet; while that takes time, the player's next ones wait.
+// gate applies the game's decision on a packet. If the decision is asynchronous, the player's next packets wait for it.
 func (a *Actor) gate(s *playerSession, in *Inbound, ok bool, p *script.Pending) {
 	switch {
 	case p != nil:
 		s.gate, s.gated = p, in
 		a.await(p, gateLimit, func(ok bool) {
 			if s.gate != p {
-				return // dropStash was called: the player is gone
+				return // dropStash was called, because the player is gone
 			}
 			s.gate, s.gated = nil, nil
 			if !ok || a.phase <= ending {
@@ -150,7 +151,8 @@ func (a *Actor) gate(s *playerSession, in *Inbound, ok bool, p *script.Pending) 
 	}
 }
 
-// pass delivers a packet that the game lets through, within the limit on players' deliveries. The sender counts as a member.
+// pass delivers a packet that the game has allowed, unless it exceeds the limit on players' deliveries. The sender
+// counts as one of the group's recipients.
 func (a *Actor) pass(s *playerSession, in *Inbound) {
 	if in.Frame.TargetPlayer() > 0 {
 		a.passToPlayer(s, in)
@@ -226,10 +228,11 @@ func (a *Actor) toGroup(s *playerSession, in *Inbound) {
 	}
 }
 
-// strayGroupsMax bounds the lines that logNotMember writes per player.
+// strayGroupsMax limits the number of lines that logNotMember writes per player.
 const strayGroupsMax = 16
 
-// logNotMember logs, once per group, that a player sends to a group without being a member. It gets no error (realtime.md 10).
+// logNotMember logs, once per group, that a player sends messages to a group without being a member. The player itself
+// gets no error (realtime.md 10).
 func (a *Actor) logNotMember(s *playerSession, id messages.GroupID) {
 	if stray := s.has().strayGroups; len(stray) >= strayGroupsMax || slices.Contains(stray, id) {
 		return
@@ -239,8 +242,9 @@ func (a *Actor) logNotMember(s *playerSession, id messages.GroupID) {
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, id))
 }
 
-// onLimited writes into the game session's log that a limit has cost a player packets or its connection, once per player and
-// limit: the sender gets no error, and whoever writes the game does not see the host's log.
+// onLimited writes to the game session's log that a limit has dropped a player's packets or closed its connection. It
+// does so once per player and limit. The sender gets no error, and the game's developer may not have access to the
+// host's log.
 func (a *Actor) onLimited(m Limited) {
 	s := a.byPlayer[m.From]
 	if s == nil || slices.Contains(s.has().limited, m.Why) {
@@ -251,7 +255,8 @@ func (a *Actor) onLimited(m Limited) {
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d %s", s.player.Peer, m.Text))
 }
 
-// recipients returns how many players a group has, and, except for group -1, which they are.
+// recipients returns the number of members of a group and the members themselves. For group -1 it returns only the
+// number.
 func (a *Actor) recipients(id messages.GroupID) (n int, members group.Snapshot) {
 	if id == messages.AllPlayers {
 		return len(a.roster), nil
@@ -273,7 +278,7 @@ func (a *Actor) deliver(id messages.GroupID, members group.Snapshot, f *wire.Fra
 	}
 }
 
-// scriptMessage fills the script.Message that all callbacks share, valid during one of them.
+// scriptMessage fills the script.Message that all callbacks share. The message is valid only during one callback.
 func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	f := in.Frame
 	if f == nil {
@@ -290,14 +295,16 @@ func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	return &a.message
 }
 
-// drop counts a dropped packet and logs a sample, so that players cannot flood the log (realtime.md 10, 11).
+// drop counts a dropped packet and logs a sample of the drops, so that players cannot flood the log (realtime.md 10,
+// 11).
 func (a *Actor) drop(s *playerSession, level zerolog.Level, d counters.Drop) {
 	a.c.Counters().Dropped.Add(d, 1)
 	a.drops.WithLevel(level).Str("game_session_id", string(a.record.ID)).Int32("peer", int32(s.player.Peer)).
 		Str("reason", d.String()).Msg("packet dropped")
 }
 
-// unstash handles waiting packets until one makes the player busy; after the last, the ends of connections.
+// unstash handles waiting packets until one of them makes the player busy again. When none is left, it forwards the
+// pending ends of connections.
 func (a *Actor) unstash(s *playerSession) {
 	for !s.busy() && len(s.stash) > 0 {
 		in := s.stash[0]
@@ -336,7 +343,7 @@ func (a *Actor) dropStash(s *playerSession) {
 	}
 }
 
-// onEnded passes a connection's end to the player, after the packets that were read from it.
+// onEnded forwards the end of a connection to the player actor, after all packets that were read from the connection.
 func (a *Actor) onEnded(m player.Ended) {
 	if s := a.byPlayer[m.Player]; s != nil && (len(s.stash) > 0 || s.gate != nil) {
 		rare := s.seldom()
@@ -346,11 +353,12 @@ func (a *Actor) onEnded(m player.Ended) {
 	m.Player.Tell(m)
 }
 
-// fanoutLimit is a token bucket of one second for deliveries caused by players or the game (reliability.md
-// 5.2). Reliable messages always pass: into debt, for which unreliable ones are dropped until it is paid.
+// fanoutLimit is a token bucket with a burst of one second. It limits the deliveries that players or the game cause
+// (reliability.md 5.2). Reliable messages always pass and may create a debt. Unreliable messages are dropped until the
+// debt is paid.
 type fanoutLimit struct {
-	perSecond int // 0: no limit
-	debtMax   int // seconds of perSecond
+	perSecond int // 0 means no limit
+	debtMax   int // largest debt, in seconds' worth of perSecond
 	tokens    float64
 	at        time.Time
 }

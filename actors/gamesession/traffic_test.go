@@ -38,8 +38,7 @@ func TestTargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
 	})
 }
 
-// D-137: op code 0 that is no login goes to the server only. RT-18 is its sister.
-// RT-18.
+// D-137: a message with op code 0 that is not a login goes to the server only. See also RT-18.
 func TestOpCodeZeroIsNeverRelayed(t *testing.T) {
 	two(t, func(w *world, g *game, _ messages.GameSessionID, a, b *actorstest.Client) {
 		g.Take()
@@ -61,7 +60,7 @@ func TestTargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
 		}}
 		id := w.Create(g)
 		a, b, c := w.Player(id), w.Player(id), w.Player(id)
-		a.Say(10, b.Peer(), all, "both") // the player wins over the group
+		a.Say(10, b.Peer(), all, "both") // the target player takes precedence over the group
 		a.Say(11, a.Peer(), 0, "self")
 		a.Say(12, b.Peer(), 0, "refused")
 		a.Say(13, b.Peer(), 0, "panic")
@@ -82,7 +81,7 @@ func TestGroupAllReachesEverybodyTheSenderIncluded(t *testing.T) {
 		id := w.Create(g)
 		a, b, c := w.Player(id), w.Player(id), w.Player(id)
 		waiting := w.Seat(id)
-		a.Say(-500, 0, all, "hi") // RT-40: a developer's negative op code
+		a.Say(-500, 0, all, "hi") // RT-40: a negative op code that is not built in belongs to the game
 		a.Say(12, 0, all, "refused")
 		w.WaitIdle()
 		for i, x := range []*actorstest.Client{a, b, c} {
@@ -155,9 +154,9 @@ func TestFastMessagesGoByTheFastChannelUnlessTheyAreTooLarge(t *testing.T) {
 		a.SayFast(3, b.Peer(), 0, strings.Repeat("x", wire.FastPayloadMax))
 		a.SayFast(4, b.Peer(), 0, strings.Repeat("x", wire.FastPayloadMax+1))
 		a.Say(5, b.Peer(), 0, "reliable")
-		a.SayFast(6, 0, all, "to all") // a has no confirmed channel
+		a.SayFast(6, 0, all, "to all") // a has no confirmed fast channel
 		w.WaitIdle()
-		var fast, reliable []string // each in order; the channels do not wait for one another
+		var fast, reliable []string // each channel keeps its order, but the channels do not wait for each other
 		for _, s := range b.Take() {
 			if s = s[:min(len(s), 7)]; strings.HasPrefix(s, "fast") {
 				fast = append(fast, s)
@@ -171,7 +170,7 @@ func TestFastMessagesGoByTheFastChannelUnlessTheyAreTooLarge(t *testing.T) {
 	})
 }
 
-// A fast message is never kept for an absent player, whatever its size.
+// An unreliable message is never kept for an absent player, no matter how large it is.
 func TestFastMessagesToADetachedPlayerAreDropped(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
@@ -199,7 +198,7 @@ func TestReliableMessagesArriveInTheOrderSent(t *testing.T) {
 		b.Group(join, 1)
 		b.Take()
 		var want []string
-		for i := range int32(3000) { // more than one turn of the mailbox
+		for i := range int32(3000) { // more than the mailbox handles in one turn
 			switch i % 3 {
 			case 0:
 				a.Say(i+1, b.Peer(), 0, "")
@@ -295,7 +294,7 @@ func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
 		a.Say(1, 0, 4, "x")
 		a.Say(1, 1, 0, "x")
 		equal(w, "b", b.Take())
-		// Even an attachment to the wrong game session delivers nothing.
+		// Even an attachment to the wrong game session does not deliver anything.
 		in := gamesession.NewInbound()
 		in.From, in.Kind, in.Reliable = a.Handle.Attachment().Player, gamesession.Application, true
 		in.Frame = w.Frames.Track(wire.NewFrame(&wire.Header{OpCode: 1, Sender: 1, TargetGroup: -1}))
@@ -336,8 +335,8 @@ func TestASlowConsumerIsClosedAndDetachedAndLosesNothing(t *testing.T) {
 	})
 }
 
-// 200 small messages per second, the limit of one player, cost no message of a player that
-// comes back within the window.
+// A player that reconnects within the window loses no message if one sender uses its full rate of 200 small messages
+// per second.
 func TestAnAbsentPlayerLosesNothingToOneBusySender(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		g := &game{}
@@ -362,8 +361,8 @@ func TestAnAbsentPlayerLosesNothingToOneBusySender(t *testing.T) {
 	})
 }
 
-// A LOGIN_RESPONSE that tells of a gap may be lost. So the next ones tell of it too, until the player has
-// proved that it has received one of them.
+// A LOGIN_RESPONSE that reports a gap may be lost. So the following ones report it too, until the player has proved
+// that it has received one of them.
 func TestAGapIsToldUntilThePlayerKnowsOfIt(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Session.Budget.MessagesMax = 16
@@ -375,13 +374,13 @@ func TestAGapIsToldUntilThePlayerKnowsOfIt(t *testing.T) {
 		b := numbered(w, w.Seat(id), "", 0)
 		token := b.LoginResult().ReconnectToken
 		b.Lose()
-		quiet.Say(1, 3, 0, "") // is kept, so that what is dropped has no number
+		quiet.Say(1, 3, 0, "") // this message is kept, so the dropped messages have no numbers
 		for i := range int32(40) {
 			loud.Say(2+i, 3, 0, "")
 			w.WaitIdle()
 		}
 		lost := uint64(0)
-		for n := range 3 { // the player has none of these answers
+		for n := range 3 { // the player receives none of these answers
 			b = numbered(w, b.ID, token, 0)
 			r := b.LoginResult()
 			if n == 0 {
@@ -405,8 +404,8 @@ func TestAGapIsToldUntilThePlayerKnowsOfIt(t *testing.T) {
 	})
 }
 
-// Messages of others never end the player session of an absent player. Those beyond its budget
-// are dropped and make a gap; messages of players that send little are kept.
+// Messages of others never end the player session of an absent player. Messages beyond its budget are dropped, which
+// leaves a gap. Messages of players that send little are kept.
 func TestBusySendersCostAnAbsentPlayerMessagesAndNotThePlayerSession(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Session.Budget.MessagesMax = 80
@@ -467,14 +466,14 @@ func TestADetachedPlayerWhoseQueueIsFullLeaves(t *testing.T) {
 	})
 }
 
-// RL-2: a reliable message that is lost before the first attach ends the player session at once.
+// RL-2: if a reliable message is lost before the first attach, the player session ends at once.
 func TestAPlayerThatLostAHeldMessageDoesNotGoOn(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8}
 	}, func(w *world) {
 		g := &game{}
 		g.Connect = func(m *script.ConnectMessage) bool {
-			for range 17 { // with the reserve, 16 are kept
+			for range 17 { // the budget and the reserve keep 16
 				g.Session.Send(text(1), script.ToPlayer(m.Player.PeerID).Reliably())
 			}
 			return true

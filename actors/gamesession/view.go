@@ -8,36 +8,36 @@ import (
 	"troupe/messages"
 )
 
-// Published is the API's view of a game session, also after its actor's end. Any goroutine
-// reads it, a Publisher writes it. A player session's change copies nothing else.
+// Published is the API's view of a game session. It remains valid after the game session's actor has ended. Any
+// goroutine may read it; only a Publisher writes it. A change of one player session does not copy the others.
 type Published struct {
-	session        atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
-	ending         atomic.Pointer[string]               // the StatusReason of an end that the API has answered; nil: none
-	current        atomic.Int64                         // visible player sessions that are RESERVED or ACTIVE
-	playerSessions atomic.Pointer[[]*playerSessionView] // in order of creation; only appended to, or replaced
+	session        atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced as a whole by change
+	ending         atomic.Pointer[string]               // StatusReason of a termination that the API has acknowledged; else nil
+	current        atomic.Int64                         // number of visible player sessions that are RESERVED or ACTIVE
+	playerSessions atomic.Pointer[[]*playerSessionView] // in order of creation; only appended to or replaced as a whole
 
-	mu       sync.Mutex // for current and the fields below
-	reserved int        // player sessions RESERVED or ACTIVE
-	hidden   int        // of these, the ones that are not durable yet
+	mu       sync.Mutex // guards current and the fields below
+	reserved int        // number of player sessions that are RESERVED or ACTIVE
+	hidden   int        // number of the reserved ones that are not durable yet
 }
 
-// playerSessionView is the API's view of a player session, without what it shares with its game session.
+// playerSessionView is the API's view of a player session, without the fields that it shares with its game session.
 type playerSessionView struct {
 	id         messages.PlayerSessionID
 	playerID   messages.PlayerID
 	data       string
 	created    time.Time
-	hidden     atomic.Bool // not durable yet, and so not visible
-	counted    bool        // in Published.hidden; guarded by Published.mu
+	hidden     atomic.Bool // not durable yet, so not visible
+	counted    bool        // counted in Published.hidden; guarded by Published.mu
 	status     atomic.Uint32
-	terminated atomic.Int64 // Unix nanoseconds, set before a final status
+	terminated atomic.Int64 // Unix nanoseconds; set before a final status
 }
 
-// Publisher writes a Published. The fleet, which creates it, calls the exported methods, the
-// game session's actor the others, maybe both at the same time.
+// Publisher writes a Published. The fleet creates it and calls the exported methods. The game session's actor calls the
+// others. The two may do so concurrently.
 type Publisher struct{ Published }
 
-// Reader returns the view, which cannot write.
+// Reader returns the read-only view.
 func (p *Publisher) Reader() *Published { return &p.Published }
 
 // NewPublisher returns the Publisher of a game session that is about to start.
@@ -48,7 +48,7 @@ func NewPublisher(g *messages.GameSession) *Publisher {
 	return p
 }
 
-// change replaces the record by a copy that set has changed.
+// change replaces the record by a copy that set has modified.
 func (p *Publisher) change(set func(g *messages.GameSession)) {
 	for {
 		old := p.session.Load()
@@ -60,15 +60,15 @@ func (p *Publisher) change(set func(g *messages.GameSession)) {
 	}
 }
 
-// Shared returns the current record, not copied, how many player sessions are RESERVED or
-// ACTIVE, and whether the game session is live: ACTIVE, and no request to end it was answered.
+// Shared returns the current record, without copying it, and the number of player sessions that are RESERVED or ACTIVE.
+// live says that the game session is ACTIVE and that no request to end it has been acknowledged.
 func (p *Published) Shared() (g *messages.GameSession, players int, live bool) {
 	g = p.session.Load()
 	return g, int(p.current.Load()), g.Status == messages.GameSessionActive && p.ending.Load() == nil
 }
 
-// Shown returns the record as Session does, but for the number of player sessions RESERVED or ACTIVE, which comes with it. It makes a
-// copy only while an end that the API has answered is not in the record.
+// Shown returns the same record as Session, except that the number of player sessions that are RESERVED or ACTIVE is a
+// separate result. It copies the record only while a termination that the API has acknowledged is missing in it.
 func (p *Published) Shown() (g *messages.GameSession, players int) {
 	if p.ending.Load() != nil {
 		g = p.Session()
@@ -77,7 +77,8 @@ func (p *Published) Shown() (g *messages.GameSession, players int) {
 	return p.session.Load(), int(p.current.Load())
 }
 
-// Edit takes over from a record what the API may change (service-api.md 2.6). The game is not told; it applies to later player sessions.
+// Edit copies the fields that the API may change from n (service-api.md 2.6). The game is not notified. The changes
+// apply to later player sessions.
 func (p *Publisher) Edit(n *messages.GameSession) { // D-212
 	p.change(func(g *messages.GameSession) {
 		g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = n.Name, n.Properties, n.MaxPlayers, n.AcceptsPlayers, n.Protected
@@ -89,7 +90,7 @@ func (p *Publisher) Matched(data string) {
 	p.change(func(g *messages.GameSession) { g.MatchmakerData = data })
 }
 
-// Seats returns the seats of the game session.
+// Seats returns the occupied and free seats of the game session.
 func (p *Published) Seats() messages.GameSeats {
 	g, _, live := p.Shared()
 	s := messages.GameSeats{Live: live, Over: !live && g.Status >= messages.GameSessionActive, Accepts: g.AcceptsPlayers}
@@ -102,7 +103,7 @@ func (p *Published) Seats() messages.GameSeats {
 	return s
 }
 
-// Session returns a copy of the current record.
+// Session returns a copy of the current record. It includes CurrentPlayers and an acknowledged termination.
 func (p *Published) Session() *messages.GameSession {
 	g := *p.session.Load()
 	g.CurrentPlayers = int(p.current.Load())
@@ -117,11 +118,11 @@ func (p *Published) Session() *messages.GameSession {
 	return &g
 }
 
-// Terminating shows the game session as TERMINATING before Terminate reaches its actor,
-// because the API never takes back a status. This reason stands if it ends before that.
+// Terminating shows the game session as TERMINATING before Terminate reaches its actor, because the API must never take
+// back a status. If the game session ends before Terminate arrives, it still shows this reason.
 func (p *Publisher) Terminating(reason string) { p.ending.CompareAndSwap(nil, &reason) }
 
-// Ending returns the reason that Terminating was called with, "" if it was not called.
+// Ending returns the reason passed to Terminating, or "" if Terminating was not called.
 func (p *Published) Ending() string {
 	if reason := p.ending.Load(); reason != nil {
 		return *reason
@@ -129,7 +130,8 @@ func (p *Published) Ending() string {
 	return ""
 }
 
-// Players returns the records for which want is true (nil: all), oldest first; of finished ones at most finishedKeptMax.
+// Players returns the records for which want returns true, oldest first. A nil want selects all records. At most
+// finishedKeptMax finished player sessions are kept.
 func (p *Published) Players(want func(messages.PlayerSessionID, messages.PlayerID, messages.PlayerSessionStatus) bool) []*messages.PlayerSession {
 	var found []*messages.PlayerSession
 	g := p.session.Load()
@@ -151,7 +153,7 @@ func (p *Published) PlayerIDs() []messages.PlayerSessionID {
 	return ids
 }
 
-// PlayerStatus returns the status of one player session, 0 if there is none with that id.
+// PlayerStatus returns the status of one player session. It returns 0 if no player session has that id.
 func (p *Published) PlayerStatus(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	for _, s := range *p.playerSessions.Load() {
 		if s.id == id && !s.hidden.Load() {
@@ -183,7 +185,8 @@ func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSess
 	return r
 }
 
-// addHiddenViews adds player sessions, not visible yet. It may append to readers' slices: they do not look beyond their length.
+// addHiddenViews adds player sessions that are not visible yet. It may append to an array that readers share, which is
+// safe because they do not read past the length of their slices.
 func (a *Actor) addHiddenViews(made []*playerSessionView) {
 	p := a.o.Publisher
 	for _, s := range made {
@@ -200,7 +203,7 @@ func (a *Actor) addHiddenViews(made []*playerSessionView) {
 	})
 }
 
-// show makes player sessions visible that are durable. The fleet calls it.
+// show makes durable player sessions visible. The fleet calls it.
 func (p *Publisher) show(views []*playerSessionView) {
 	p.count(func() {
 		for _, s := range views {
@@ -210,7 +213,7 @@ func (p *Publisher) show(views []*playerSessionView) {
 	})
 }
 
-// countShown subtracts a player session from the hidden ones.
+// countShown removes a player session from the count of hidden ones.
 func (p *Publisher) countShown(s *playerSessionView) {
 	if s.counted {
 		s.counted = false
@@ -218,7 +221,7 @@ func (p *Publisher) countShown(s *playerSessionView) {
 	}
 }
 
-// count changes the counts and updates current.
+// count runs change under the lock and then updates current.
 func (p *Publisher) count(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,10 +240,11 @@ func (a *Actor) countViews(s *playerSession) {
 	})
 }
 
-// finishedKeptMax bounds the COMPLETED and TIMEDOUT player sessions that a game session keeps, to answer late logins.
+// finishedKeptMax limits the number of COMPLETED and TIMEDOUT player sessions that a game session keeps in order to
+// answer late logins.
 const finishedKeptMax = 1000
 
-// forgetFinished drops the older half of the finished player sessions if there are too many.
+// forgetFinished drops the older half of the finished player sessions if there are more than finishedKeptMax.
 func (a *Actor) forgetFinished() {
 	if a.finished <= finishedKeptMax {
 		return
@@ -255,7 +259,8 @@ func (a *Actor) forgetFinished() {
 	})
 }
 
-// forgetPlayerSessions drops the player sessions that which names. They must be final and without an actor.
+// forgetPlayerSessions drops the player sessions for which which returns true. They must have a final status and no
+// actor.
 func (a *Actor) forgetPlayerSessions(which func(*playerSession) bool) {
 	kept := make([]*playerSession, 0, len(a.order))
 	views := make([]*playerSessionView, 0, len(a.order))

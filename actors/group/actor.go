@@ -10,13 +10,13 @@ import (
 	"troupe/messages/wire"
 )
 
-// Snapshot is an immutable membership, in order of joining.
+// Snapshot is an immutable list of a group's members, in the order in which they joined.
 type Snapshot []*player.Handle
 
 // Has reports whether p is a member.
 func (s Snapshot) Has(p *player.Handle) bool { return slices.Contains(s, p) }
 
-// Peers returns the members' peer ids in the type that the wire uses.
+// Peers returns the members' peer ids in the type that package wire uses.
 func (s Snapshot) Peers() []int32 {
 	ids := make([]int32, len(s))
 	for i, m := range s {
@@ -25,14 +25,14 @@ func (s Snapshot) Peers() []int32 {
 	return ids
 }
 
-// Handle gives the game session access to a group: its actor and its membership.
+// Handle gives the game session access to a group's actor and members.
 type Handle struct {
 	ID      messages.GroupID
 	Ref     *stage.Ref
 	members atomic.Pointer[Snapshot]
 }
 
-// Members returns the current membership. Any goroutine may call it.
+// Members returns the current members. Any goroutine may call it.
 func (h *Handle) Members() Snapshot {
 	if s := h.members.Load(); s != nil {
 		return *s
@@ -42,16 +42,17 @@ func (h *Handle) Members() Snapshot {
 
 // Messages to a group.
 type (
-	// Join adds a player; Changed answers.
+	// Join adds a player. The group answers with Changed.
 	Join struct{ Player *player.Handle }
-	// Leave removes a player; Changed answers, except for Gone players.
+	// Leave removes a player. The group answers with Changed. Gone says that the player has left the game and gets no
+	// update.
 	Leave struct {
 		Player *player.Handle
 		Gone   bool
 	}
 )
 
-// Changed tells the game session that a Join or Leave is done.
+// Changed tells the game session that a Join or Leave has been handled.
 type Changed struct {
 	Group  *Handle
 	Player *player.Handle
@@ -59,14 +60,14 @@ type Changed struct {
 	Gone   bool
 }
 
-// Actor owns one group's membership.
+// Actor owns the membership of one group.
 type Actor struct {
 	handle  *Handle
 	session *stage.Ref
-	members Snapshot // never changed in place: published
+	members Snapshot // published, so never modified in place
 }
 
-// New returns the actor of h. The members may be nil, or those of a predecessor that crashed.
+// New returns the actor of h. members may be nil. After a crash it holds the predecessor's members.
 func New(h *Handle, session *stage.Ref, members Snapshot) *Actor {
 	a := &Actor{handle: h, session: session}
 	a.publish(members)
@@ -76,7 +77,7 @@ func New(h *Handle, session *stage.Ref, members Snapshot) *Actor {
 // Started implements stage.Actor.
 func (a *Actor) Started(*stage.Context) {}
 
-// Stopped implements stage.Actor. The last snapshot stays readable.
+// Stopped implements stage.Actor. The last snapshot remains readable.
 func (a *Actor) Stopped(*stage.Context) {}
 
 // Receive implements stage.Actor.
@@ -91,7 +92,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// onJoin adds the player and updates all members; one that is a member already is updated alone.
+// onJoin adds a player and sends an update to all members. If the player is already a member, only that player gets an
+// update.
 func (a *Actor) onJoin(c *stage.Context, m Join) {
 	if a.members.Has(m.Player) {
 		a.tell(c, m.Player)
@@ -102,7 +104,8 @@ func (a *Actor) onJoin(c *stage.Context, m Join) {
 	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Joined: true})
 }
 
-// onLeave removes the player and updates the remaining members; one that is no member is updated alone.
+// onLeave removes a player and sends an update to the remaining members. If the player is not a member, only that
+// player gets an update, unless it has left the game.
 func (a *Actor) onLeave(c *stage.Context, m Leave) {
 	if a.members.Has(m.Player) {
 		a.publish(slices.DeleteFunc(slices.Clone(a.members), func(p *player.Handle) bool { return p == m.Player }))

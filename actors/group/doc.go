@@ -1,5 +1,7 @@
-// Package group keeps the members of one group of players. Only the Actor changes them. It publishes each change as an immutable
-// Snapshot, by which the game session fans out messages, and sends GROUP_MEMBERSHIP_UPDATE to the members (realtime.md 11).
+// Package group manages the members of one group of players. Only the Actor changes them. It publishes each change as
+// an immutable Snapshot, which the game session uses to fan out messages. It also sends GROUP_MEMBERSHIP_UPDATE to the
+// members (realtime.md 11).
 //
-// After a crash it is restarted with the members that the players know. It neither calls the script nor relays messages.
+// After a crash the actor is restarted with the members that list the group in their player.Handle. The package does
+// not call the script and does not relay messages.
 package group

@@ -30,38 +30,44 @@ func (k Key) String() string {
 type Transaction struct {
 	// Key is the record that is changed.
 	Key Key
-	// Uses are records that must not change meanwhile.
+	// Uses are further records that must not change during the transaction.
 	Uses []Key
-	// WaitingMax bounds the transactions of Key that wait; 0: 16.
+	// WaitingMax limits the number of waiting transactions of Key. 0 means 16.
 	WaitingMax int
-	// Decide checks the request in the owner, maybe before Do returns, and returns the records to store. It changes no visible state.
+	// Decide checks the request and returns the records to store. It must not change visible state. It is called in the
+	// owner, possibly before Do returns.
 	Decide func() (Entry, error)
-	// Reply, which may be nil, receives the outcome, once and from any goroutine.
+	// Reply receives the result exactly once, from any goroutine. It may be nil.
 	Reply func(error)
-	// Survives: if the owner has stopped, and its successor continues with the durable changes, Reply gets nil.
+	// Survives is for an owner whose successor continues with the durable changes. If the owner has stopped and the
+	// changes are durable, Reply gets nil instead of an error.
 	Survives bool
-	// Orphaned, which may be nil, gets the store's answer, before Reply, if the owner has stopped before it. From any goroutine.
+	// Orphaned receives the store's answer if the owner has stopped before it arrived. It is called before Reply, from
+	// any goroutine. It may be nil.
 	Orphaned func(error)
 }
 
-// Entry is the result of Decide: the changes to commit, and what to do afterwards.
+// Entry is the result of Decide: the changes to commit and what to do afterwards.
 type Entry struct {
 	Changes []store.Change
 	Events  []messages.Event
-	// Apply, which may be nil, changes the owner's state, in the owner, once Changes and Events are durable, before Reply.
+	// Apply changes the owner's state. It is called in the owner, before Reply, when Changes and Events are durable. It
+	// may be nil.
 	Apply func()
-	// Refused, which may be nil, undoes Decide's reservations if the store refuses the changes. In the owner, before Reply.
+	// Refused releases what Decide has reserved. It is called in the owner, before Reply, if the store refuses the
+	// changes. It may be nil.
 	Refused func()
-	// Takes are further records that are changed. They must be Free.
+	// Takes are further records that the transaction changes. They must be Free.
 	Takes []Key
-	// Claim is the number and size of the records that the transaction adds.
+	// Claim is the number and the size of the records that the transaction adds.
 	Claim Claim
 }
 
-// Claim is the share of a bounded collection that a transaction in flight takes.
+// Claim is the part of a bounded collection that a pending transaction takes.
 type Claim struct{ Count, Bytes int }
 
-// Record is one record of a Note. Change, called in the owner when it is about to be stored, returns it as it is then.
+// Record is one record of a Note. Change is called in the owner right before the record is stored and returns its
+// current state.
 type Record struct {
 	Key    Key
 	Change func() store.Change
@@ -70,26 +76,28 @@ type Record struct {
 // Options of a Ledger.
 type Options struct {
 	Store store.Store
-	// Tell sends the owner a message, an Answer. It is called from any goroutine.
+	// Tell sends an Answer to the owner. It is called from any goroutine.
 	Tell func(msg any)
-	// After sends the owner a message, a Due, after a time.
+	// After sends a Due to the owner after the given time.
 	After func(d time.Duration, msg any)
 	// Publish receives events once they are durable. It may be nil and is called from any goroutine.
 	Publish func(messages.Event)
-	// EventsDropped, which may be nil, counts the events of notes that were dropped.
+	// EventsDropped counts the events of notes that were dropped. It may be nil.
 	EventsDropped func(n int)
 	// Log receives the errors of the store.
 	Log *zerolog.Logger
-	// Stopped is the error of transactions that the owner does not complete because it stops.
+	// Stopped is the error for transactions that are not completed because the owner stops.
 	Stopped error
 }
 
 const (
 	// waitingMax is the default of Transaction.WaitingMax.
 	waitingMax = 16
-	// EventsMax bounds the waiting events of one key, which an outage of the store would let grow.
+	// EventsMax limits the number of waiting events of one key. Without a limit they would pile up during an outage of
+	// the store.
 	EventsMax = 4096
-	// retryMin is the shortest pause of a refused note, twice that the longest: random, because many may be refused at once.
+	// retryMin is the shortest pause before a refused note is retried. The pause is random between retryMin and twice
+	// that, because many notes may be refused at the same time.
 	retryMin = 2 * time.Second
 )
 
@@ -101,18 +109,18 @@ type Ledger struct {
 	stopped bool
 }
 
-// New returns a Ledger of an actor.
+// New returns a Ledger for an actor.
 func New(o Options) *Ledger {
 	return &Ledger{o: o, states: make(map[Key]*keyState), claims: make(map[store.Kind]Claim)}
 }
 
 // keyState is the pending work of one key.
 type keyState struct {
-	queue      []*pending // in the order of Do; those that have begun come first
+	queue      []*pending // in the order of Do; transactions that have begun come first
 	noted      noted
-	noting     bool // a commit of notes alone is in flight
-	backingOff bool // a note was refused, and is retried later
-	discarded  bool // notes in flight are not retried
+	noting     bool // a commit that contains only notes is in flight
+	backingOff bool // a note was refused and will be retried later
+	discarded  bool // the notes in flight must not be retried
 }
 
 type pending struct {
@@ -121,7 +129,7 @@ type pending struct {
 	begun bool
 }
 
-// changes reports whether a transaction changes the record, as opposed to changes using it.
+// changes reports whether a transaction changes the record k, rather than only using it.
 func (p *pending) changes(k Key) bool {
 	return !slices.Contains(p.Uses, k)
 }
@@ -129,7 +137,7 @@ func (p *pending) changes(k Key) bool {
 // batch is one commit.
 type batch struct {
 	l     *Ledger
-	p     *pending // nil: notes alone
+	p     *pending // nil if the batch contains only notes
 	notes []part
 }
 
@@ -138,16 +146,16 @@ type part struct {
 	noted
 }
 
-// Answer is the store's answer to one commit. The owner passes it to Answered.
+// Answer is the store's answer to one commit. The owner must pass it to Answered.
 type Answer struct {
 	b   *batch
 	err error
 }
 
-// Due says that a note is due for another attempt. The owner passes it to TryAgain.
+// Due says that the notes of a key must be retried. The owner must pass it to TryAgain.
 type Due struct{ key Key }
 
-// Do starts a transaction, or queues it behind earlier ones.
+// Do starts a transaction, or queues it behind earlier ones of its keys.
 func (l *Ledger) Do(t Transaction) {
 	p := &pending{Transaction: t}
 	if l.stopped {
@@ -168,7 +176,7 @@ func (l *Ledger) Do(t Transaction) {
 	l.advance(t.Key)
 }
 
-// Waiting returns how many transactions of a key wait for others.
+// Waiting returns the number of transactions of a key that have not begun.
 func (l *Ledger) Waiting(k Key) (n int) {
 	if ks := l.states[k]; ks != nil {
 		for _, p := range ks.queue {
@@ -180,13 +188,14 @@ func (l *Ledger) Waiting(k Key) (n int) {
 	return n
 }
 
-// Free reports whether a key has nothing queued or in flight.
+// Free reports whether a key has no queued or pending work.
 func (l *Ledger) Free(k Key) bool { return l.states[k] == nil }
 
-// Claimed returns the claims of the transactions in flight on the records of a kind.
+// Claimed returns the sum of the claims of all pending transactions on records of a kind.
 func (l *Ledger) Claimed(kind store.Kind) Claim { return l.claims[kind] }
 
-// Note stores, with retries, what has already happened. A later note replaces an earlier one of the same record.
+// Note stores the record of something that has already happened. It retries until it succeeds. A later note of the same
+// record replaces an earlier one.
 func (l *Ledger) Note(k Key, events []messages.Event, records ...Record) {
 	if l.stopped || len(events)+len(records) == 0 {
 		return
@@ -195,7 +204,7 @@ func (l *Ledger) Note(k Key, events []messages.Event, records ...Record) {
 	l.advance(k)
 }
 
-// Discard drops the notes of a key whose record is about to be deleted.
+// Discard drops the notes of a key, because the record is about to be deleted.
 func (l *Ledger) Discard(k Key) {
 	if ks := l.states[k]; ks != nil {
 		ks.noted, ks.discarded = noted{}, ks.noting || ks.changing(k)
@@ -203,8 +212,8 @@ func (l *Ledger) Discard(k Key) {
 	}
 }
 
-// CommitAsync stores changes, in the order of all commits, without waiting for the result:
-// for what the next start repeats if it is refused, such as deletions.
+// CommitAsync stores changes without waiting for the result. The changes keep their place in the order of all commits.
+// It is for changes that the next start repeats if the store refuses them, such as deletions.
 func (l *Ledger) CommitAsync(changes ...store.Change) {
 	log := l.o.Log
 	l.o.Store.Commit(changes, func(err error) {
@@ -214,8 +223,9 @@ func (l *Ledger) CommitAsync(changes ...store.Change) {
 	})
 }
 
-// Stop refuses the queued transactions. With last, it tries once more to store the notes, except of records with
-// a change in flight, which the note's record does not have and would overwrite. The owner calls it as it stops.
+// Stop refuses the queued transactions. If last is true, it also tries once more to store the notes. It skips the notes
+// of a record with a pending change, because they do not contain that change and would overwrite it. The owner calls
+// Stop when it stops.
 func (l *Ledger) Stop(last bool) {
 	l.stopped = true
 	for k, ks := range l.states {
@@ -260,7 +270,7 @@ func (l *Ledger) Answered(a Answer) {
 	l.complete(b.p, a.err)
 }
 
-// OnDeadLetter implements stage.DeadLetter: the owner has stopped.
+// OnDeadLetter implements stage.DeadLetter. It completes a commit whose owner has stopped.
 func (a Answer) OnDeadLetter() {
 	l, p := a.b.l, a.b.p
 	if a.err == nil {
@@ -292,7 +302,7 @@ func (l *Ledger) TryAgain(d Due) {
 	}
 }
 
-// complete ends a transaction that was in flight.
+// complete ends a transaction after the store's answer.
 func (l *Ledger) complete(p *pending, err error) {
 	l.claim(p, -1)
 	if err == nil {
@@ -329,7 +339,7 @@ func (l *Ledger) end(p *pending, err error) {
 	}
 }
 
-// advance starts the transactions of a key that are ready.
+// advance starts the next transactions of a key, as far as they are ready, or stores its notes.
 func (l *Ledger) advance(k Key) {
 	for {
 		ks := l.states[k]
@@ -351,7 +361,7 @@ func (l *Ledger) advance(k Key) {
 	}
 }
 
-// changing reports whether a transaction in flight changes the record.
+// changing reports whether a pending transaction changes the record.
 func (ks *keyState) changing(k Key) bool {
 	return len(ks.queue) > 0 && ks.queue[0].begun && ks.queue[0].changes(k)
 }
@@ -374,7 +384,7 @@ func (l *Ledger) ready(p *pending) bool {
 	return true
 }
 
-// begin calls a transaction's Decide and commits its entry.
+// begin calls a transaction's Decide and commits the resulting entry.
 func (l *Ledger) begin(p *pending) {
 	p.begun = true
 	entry, err := p.Decide()
@@ -397,7 +407,7 @@ func (l *Ledger) begin(p *pending) {
 	l.commit(b)
 }
 
-// commit sends a batch to the store, notes first.
+// commit sends a batch to the store. Notes come first.
 func (l *Ledger) commit(b *batch) {
 	var changes []store.Change
 	for i := range b.notes {
@@ -410,7 +420,7 @@ func (l *Ledger) commit(b *batch) {
 	l.o.Store.Commit(changes, func(err error) { tell(Answer{b, err}) })
 }
 
-// backOff schedules another attempt for the notes of a key.
+// backOff schedules a retry of the notes of a key.
 func (l *Ledger) backOff(k Key, ks *keyState) {
 	if !ks.backingOff {
 		ks.backingOff = true
@@ -455,7 +465,7 @@ func (l *Ledger) state(k Key) *keyState {
 	return ks
 }
 
-// keys returns all records of a transaction.
+// keys returns the keys of all records that a transaction changes or uses.
 func (p *pending) keys() []Key {
 	return slices.Concat([]Key{p.Key}, p.Uses, p.entry.Takes)
 }
@@ -466,7 +476,7 @@ func (p *pending) reply(err error) {
 	}
 }
 
-// NotStored returns the error of a change that the store has refused.
+// NotStored returns the error for a change that the store has refused.
 func NotStored() error {
 	return messages.Errorf(messages.Internal, "the host could not store the change")
 }

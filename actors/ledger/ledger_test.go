@@ -18,17 +18,17 @@ import (
 	"troupe/messages"
 )
 
-// world is an owner with a ledger and a store; the test chooses each next step. Each key has
-// one record, "value/count": a transaction sets the value, and a note raises the count.
+// world is an owner with a ledger and a store. The test chooses each next step. Each key has one record of the form
+// "value/count". A transaction sets the value, and a note increments the count.
 type world struct {
 	t     *rapid.T
 	disk  *disk
 	owner *owner
-	made  int // transactions, which number their values
+	made  int // number of transactions, used to number their values
 
 	all       []*change
-	counted   map[ledger.Key]int // counts when this owner began
-	published map[string]bool    // events, of all owners
+	counted   map[ledger.Key]int // the counts with which this owner started
+	published map[string]bool    // the published events of all owners
 }
 
 // disk is a store whose answers the test chooses.
@@ -53,7 +53,7 @@ type owner struct {
 	ledger    *ledger.Ledger
 	inbox     []any
 	dead      bool
-	shown     map[ledger.Key]string // values
+	shown     map[ledger.Key]string // visible values
 	count     map[ledger.Key]int
 	published []string
 	using     map[ledger.Key]int
@@ -65,7 +65,7 @@ type change struct {
 	key      ledger.Key
 	uses     []ledger.Key
 	value    string
-	refuse   bool // by Decide
+	refuse   bool // Decide refuses the transaction
 	overflow bool
 	saw      map[ledger.Key]string
 	decided  bool
@@ -89,7 +89,7 @@ func (d *disk) Commit(changes []store.Change, done func(error)) {
 	d.waiting = append(d.waiting, commit{changes, done})
 }
 
-// write makes the first commit durable.
+// write makes the first waiting commit durable.
 func (d *disk) write() {
 	c := d.waiting[0]
 	d.waiting = d.waiting[1:]
@@ -106,7 +106,7 @@ func (d *disk) write() {
 	c.done(nil)
 }
 
-// refuse refuses the first n commits.
+// refuse refuses the first n waiting commits.
 func (d *disk) refuse(n int) {
 	refused := d.waiting[:n:n]
 	d.waiting = d.waiting[n:]
@@ -121,7 +121,7 @@ func split(record string) (value string, count int) {
 	return value, count
 }
 
-// check compares a written record with the one before.
+// check compares a written record with the previous one.
 func (w *world) check(k ledger.Key, old, now string) {
 	was, before := split(old)
 	value, count := split(now)
@@ -144,7 +144,7 @@ func (w *world) check(k ledger.Key, old, now string) {
 	w.t.Fatalf("%v: no transaction wrote %q", k, now)
 }
 
-// begin starts an owner from the records of the store.
+// begin starts an owner from the records in the store.
 func (w *world) begin() {
 	o := &owner{w: w, shown: map[ledger.Key]string{}, count: map[ledger.Key]int{}, using: map[ledger.Key]int{}}
 	for k, r := range w.disk.records {
@@ -242,7 +242,7 @@ func (c *change) decide() (ledger.Entry, error) {
 
 func event(k ledger.Key, what string) string { return k.ID + " " + what }
 
-// note raises the count of a key and notes it.
+// note increments the count of a key and adds a note for it.
 func (w *world) note(k ledger.Key) {
 	o := w.owner
 	o.count[k]++
@@ -251,7 +251,7 @@ func (w *world) note(k ledger.Key) {
 	}})
 }
 
-// receive delivers the owner's next message.
+// receive delivers the next message to the owner.
 func (w *world) receive() {
 	o := w.owner
 	msg := o.inbox[0]
@@ -264,14 +264,14 @@ func (w *world) receive() {
 	}
 }
 
-// die ends the owner: it stops in order (last), or crashes.
+// die ends the owner. If last is true, the owner stops in an orderly way; otherwise it crashes.
 func (w *world) die(last bool) {
 	o := w.owner
-	if last { // a note that is refused from now on is lost with its events: see doc.go
+	if last { // a note that is refused from now on is lost together with its events (see doc.go)
 		for range len(o.inbox) {
 			w.receive()
 		}
-		for w.disk.busy && len(o.inbox) > 0 { // messages that the loop above has caused
+		for w.disk.busy && len(o.inbox) > 0 { // handle the messages that the loop above has caused
 			w.disk.busy = false
 			w.receive()
 		}
@@ -289,7 +289,7 @@ func (w *world) die(last bool) {
 	for len(w.disk.waiting) > 0 {
 		if rapid.IntRange(0, 2).Draw(w.t, "written") > 0 {
 			w.disk.write()
-		} else { // all of them, as Store.Commit promises
+		} else { // refuse all of them, as Store.Commit guarantees
 			w.disk.refuse(len(w.disk.waiting))
 		}
 	}
@@ -308,7 +308,7 @@ func (w *world) die(last bool) {
 	}
 }
 
-// invariants hold after each step.
+// invariants checks what must hold after each step.
 func (w *world) invariants() {
 	o := w.owner
 	for k, shown := range o.shown {
@@ -318,7 +318,7 @@ func (w *world) invariants() {
 	}
 }
 
-// ordered checks that the store has the changes in the order of their requests.
+// ordered checks that the store contains the changes in the order of their requests.
 func (w *world) ordered() {
 	for k, values := range w.disk.values {
 		at := 0
@@ -335,7 +335,7 @@ func (w *world) ordered() {
 	}
 }
 
-// together checks that the store has a change if and only if it has its event.
+// together checks that the store contains a change if and only if it contains its event.
 func (w *world) together() {
 	seen := map[string]bool{}
 	for _, id := range w.disk.events {
@@ -359,7 +359,7 @@ func (w *world) together() {
 	}
 }
 
-// drainStore completes all commits and messages, and checks the final state.
+// drainStore completes all commits and messages and checks the final state.
 func (w *world) drainStore() {
 	o := w.owner
 	w.disk.busy = false
@@ -422,8 +422,8 @@ func (w *world) drainStore() {
 
 var keys = []ledger.Key{{Kind: store.Alias, ID: "a"}, {Kind: store.Alias, ID: "b"}, {Kind: store.Alias, ID: "c"}}
 
-// With transactions, notes, refusals and deaths of the owner in any order: visible state is
-// durable, changes and events keep their order, and the store has both or neither.
+// The test performs transactions, notes, refusals and deaths of the owner in any order. Visible state must be durable,
+// changes and events must keep their order, and the store must contain either both a change and its event or neither.
 func TestVisibleStateIsDurable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, published: map[string]bool{}}

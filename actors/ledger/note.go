@@ -5,7 +5,7 @@ import (
 	"troupe/messages"
 )
 
-// noted holds the notes of a key: the last of each record, and all events.
+// noted holds the notes of a key: the last note of each record, and all events.
 type noted struct {
 	records map[Key]func() store.Change
 	events  []messages.Event
@@ -13,7 +13,7 @@ type noted struct {
 
 func (n *noted) empty() bool { return len(n.records)+len(n.events) == 0 }
 
-// add adds newer notes. It returns how many events were dropped.
+// add adds newer notes. It returns the number of events that were dropped.
 func (n *noted) add(events []messages.Event, records []Record) int {
 	if n.records == nil && len(records) > 0 {
 		n.records = make(map[Key]func() store.Change, len(records))
@@ -25,7 +25,8 @@ func (n *noted) add(events []messages.Event, records []Record) int {
 	return n.bound()
 }
 
-// before inserts older notes, which the store has refused, before the newer ones. It returns how many events were dropped.
+// before inserts older notes, which the store has refused, before the newer ones. It returns the number of events that
+// were dropped.
 func (n *noted) before(old noted) int {
 	for k, change := range n.records {
 		if old.records == nil {

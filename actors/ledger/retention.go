@@ -8,41 +8,42 @@ import (
 	"troupe/actors/store"
 )
 
-// ForgetMax bounds the records that one commit of Retention.Forget deletes.
+// ForgetMax limits the number of records that one commit of Retention.Forget deletes.
 const ForgetMax = 64
 
 // Limits say which records a Retention keeps.
 type Limits struct {
 	Kind store.Kind
-	// EndedMax bounds the number of ended records, and KeepFor the time since their end.
+	// EndedMax limits the number of ended records. KeepFor limits the time since their end.
 	EndedMax int
 	KeepFor  time.Duration
-	// BytesMax bounds the size of all records together.
+	// BytesMax limits the total size of all records.
 	BytesMax int
 }
 
-// Kept is the part of a record that a Retention reads. The owner embeds it where it keeps the record.
+// Kept is the part of a record that a Retention needs. The owner embeds it in its own state of the record.
 type Kept struct {
 	Bytes     int // size of the stored record; Resize changes it
 	id        string
-	ended     time.Time // zero until then
+	ended     time.Time // zero until the record has ended
 	forgotten bool
 }
 
-// Retention counts the records of one kind and forgets ended ones: those that are too old, and the oldest if there are too many
-// or they take too much memory. It belongs to the actor that owns the ledger, and only that actor may call its methods.
+// Retention counts the records of one kind and forgets ended records: those that are too old, and the oldest ones if
+// there are too many or they take too much memory. Only the actor that owns the ledger may call its methods.
 type Retention struct {
 	l      *Ledger
 	limits Limits
 	forget func(id string)
 
-	bytes      int     // of all records
-	endedBytes int     // of ended records
-	count      int     // of ended records
-	ended      []*Kept // by time of their end; may contain forgotten ones
+	bytes      int     // size of all records
+	endedBytes int     // size of the ended records
+	count      int     // number of ended records
+	ended      []*Kept // sorted by the time of their end; may contain forgotten records
 }
 
-// NewRetention returns an empty Retention. It calls forget for each record that it forgets: the owner removes it then.
+// NewRetention returns an empty Retention. It calls forget for each record that it forgets, so that the owner can
+// remove the record.
 func (l *Ledger) NewRetention(limits Limits, forget func(id string)) *Retention {
 	return &Retention{l: l, limits: limits, forget: forget}
 }
@@ -67,7 +68,7 @@ func (r *Retention) End(k *Kept, at time.Time) {
 	r.endedBytes += k.Bytes
 }
 
-// Drop removes an ended record from the count, because a newer one takes its id.
+// Drop removes an ended record from the counts, because a newer record takes its id.
 func (r *Retention) Drop(k *Kept) {
 	if !k.forgotten {
 		k.forgotten = true
@@ -77,17 +78,18 @@ func (r *Retention) Drop(k *Kept) {
 	}
 }
 
-// Expired reports whether a record ended so long ago that it must not be shown.
+// Expired reports whether a record ended so long ago that it must no longer be shown.
 func (r *Retention) Expired(k *Kept, now time.Time) bool {
 	return !k.ended.IsZero() && now.Sub(k.ended) > r.limits.KeepFor
 }
 
-// Fits reports whether one more record of this size fits, if all ended ones are forgotten.
+// Fits reports whether one more record of the given size fits if all ended records are forgotten.
 func (r *Retention) Fits(bytes int) bool {
 	return r.bytes-r.endedBytes+r.l.Claimed(r.limits.Kind).Bytes+bytes <= r.limits.BytesMax
 }
 
-// Forget deletes ended records, oldest first and at most ForgetMax, until the limits hold with one more of this size.
+// Forget deletes ended records, oldest first, until the limits hold with one more record of the given size. It deletes
+// at most ForgetMax records.
 func (r *Retention) Forget(now time.Time, bytes int) {
 	var deleted []store.Change
 	bytes += r.l.Claimed(r.limits.Kind).Bytes
@@ -102,7 +104,7 @@ func (r *Retention) Forget(now time.Time, bytes int) {
 		}
 		r.Drop(k)
 		r.forget(k.id)
-		if r.l.Free(Key{Kind: r.limits.Kind, ID: k.id}) { // otherwise a newer record with this id is being stored
+		if r.l.Free(Key{Kind: r.limits.Kind, ID: k.id}) { // otherwise a newer record with the same id is being stored
 			deleted = append(deleted, store.Delete(r.limits.Kind, k.id))
 		}
 	}
@@ -113,7 +115,7 @@ func (r *Retention) Forget(now time.Time, bytes int) {
 	}
 }
 
-// Newest yields the ids of the records that ended last, newest first. It visits at most this many.
+// Newest yields the ids of the records that ended last, newest first. It visits at most the given number of records.
 func (r *Retention) Newest(visits int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := len(r.ended) - 1; i >= max(0, len(r.ended)-visits); i-- {
@@ -124,7 +126,7 @@ func (r *Retention) Newest(visits int) iter.Seq[string] {
 	}
 }
 
-// Inspect adds the numbers of ended records and of bytes to an actor's answer.
+// Inspect adds the number of ended records and the number of bytes to an actor's answer.
 func (r *Retention) Inspect(to map[string]string) map[string]string {
 	to["ended"], to["bytes"] = strconv.Itoa(r.count), strconv.Itoa(r.bytes)
 	return to

@@ -10,7 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// A player with a seat looks for another match and gives up: the game session's automatic ticket lists that player again.
+// A seated player searches for another match and cancels that search. The game session's automatic ticket
+// then contains the player again.
 func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		bubble(t, nil, func(w *world) {
@@ -20,7 +21,7 @@ func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
 			w.wantCount(1)
 			assert.OK(w.try("A2", "other", "a"))(t)
 			if both {
-				if _, err := w.try("B2", "m", "b"); err != nil { // in another configuration than a
+				if _, err := w.try("B2", "m", "b"); err != nil { // b's ticket is in configuration m, a's in other
 					t.Fatal(err)
 				}
 			}
@@ -44,7 +45,7 @@ func TestPlayersComeBackFromAnotherSearch(t *testing.T) {
 	}
 }
 
-// The place of a player with a seat who has looked for another match stays taken.
+// While a seated player searches for another match, the seat stays reserved.
 func TestAPlayerWhoSearchesKeepsThePlace(t *testing.T) {
 	body := `{"ruleLanguageVersion":"1.0","teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":3}]}`
 	bubble(t, nil, func(w *world) {
@@ -74,7 +75,8 @@ func TestAPlayerWhoSearchesKeepsThePlace(t *testing.T) {
 	})
 }
 
-// After an automatic ticket has failed, the next one waits, also if the seats have changed just before.
+// After an automatic ticket has failed, the next one waits for failedPause, even if the seats have changed
+// just before.
 func TestPauseAfterAFailureWithAReviewDue(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(automatic)
@@ -83,7 +85,7 @@ func TestPauseAfterAFailureWithAReviewDue(t *testing.T) {
 		w.want(id + " SEARCHING")
 		w.placer.set(func() { w.placer.full = messages.Errorf(messages.GameSessionFull, "full") })
 		w.ask("C", "c")
-		w.game().notify(nil) // the seats are looked at within an interval
+		w.game().notify(nil) // schedules a review after an interval
 		w.pass()
 		w.pass()
 		w.want(id + " FAILED")
@@ -94,7 +96,7 @@ func TestPauseAfterAFailureWithAReviewDue(t *testing.T) {
 	})
 }
 
-// The end of a game session is noticed also in the pause after an automatic ticket has failed.
+// The end of a game session is noticed even during failedPause.
 func TestEndOfTheGameDuringThePauseAfterAFailure(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(automatic)
@@ -116,8 +118,8 @@ func TestEndOfTheGameDuringThePauseAfterAFailure(t *testing.T) {
 	})
 }
 
-// StopMatchmaking with the announced id ends automatic backfill although that ticket has ended: it was cancelled, because no player may
-// join, or has failed.
+// StopMatchmaking with the announced ID ends automatic backfill even if that ticket has ended: it was
+// cancelled because no player may join, or it failed.
 func TestStopOfATicketThatHasEndedEndsAutomaticBackfill(t *testing.T) {
 	for status, c := range map[string]struct{ end, after func(w *world) }{
 		"CANCELLED": {
@@ -156,7 +158,8 @@ func TestStopOfATicketThatHasEndedEndsAutomaticBackfill(t *testing.T) {
 	}
 }
 
-// A game session asks for backfill, and an automatic ticket starts before that is stored: the request of the game session counts.
+// A caller requests backfill for a game session, and an automatic ticket starts before the request is
+// committed. The request takes precedence.
 func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.named("m", squads, func(r *messages.Matchmaker) { r.AutoBackfill = true })
@@ -165,13 +168,13 @@ func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
 		w.placer.set(func() { w.placer.hold = false })
 		w.pass()
 		w.want("T1 COMPLETED", "T2 COMPLETED")
-		// No seat is wanted for now, so that there is no automatic ticket.
+		// The game session accepts no players for now, so there is no automatic ticket.
 		w.change(func(g *stubGame) { g.seats.Accepts = false })
 		w.pass()
 		g := w.game()
-		// Seats are wanted again. Just before the host looks at the game session, its caller asks for backfill.
+		// The game session accepts players again. Just before its review, a caller requests backfill.
 		w.placer.set(func() { g.seats.Accepts = true })
-		g.notify(nil) // the review is due after an interval
+		g.notify(nil) // schedules a review after an interval
 		stagetest.Pass(w.options.withDefaults().Interval - time.Millisecond)
 		w.store.Hold()
 		done := make(chan error, 1)
@@ -180,7 +183,7 @@ func TestManualBackfillMeetsAutomaticStart(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		stagetest.Pass(2 * time.Millisecond) // the review
+		stagetest.Pass(2 * time.Millisecond) // the review happens now
 		w.store.Release()
 		assert.NoError(t, <-done)
 		w.pass()

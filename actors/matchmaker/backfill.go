@@ -16,7 +16,7 @@ func (t *ticket) automatic() bool {
 	return t.record.Backfill != nil && t.record.Backfill.Automatic
 }
 
-// backfill returns the backfill ticket of the match, nil if the match gets a new game session.
+// backfill returns the backfill ticket of the match, or nil if the match needs a new game session.
 func (p *proposal) backfill() *ticket {
 	for _, t := range p.tickets {
 		if t.record.Backfill != nil {
@@ -26,7 +26,7 @@ func (p *proposal) backfill() *ticket {
 	return nil
 }
 
-// seatsRead are the seats of a game session as a request for backfill finds them.
+// seatsRead is a backfill request with the current seats of its game session.
 type seatsRead struct {
 	request stage.Request[messages.StartMatchBackfill, *messages.Ticket]
 	messages.SeatsReport
@@ -38,7 +38,8 @@ func (r seatsRead) OnDeadLetter() {
 	r.request.Reply(nil, errStopped)
 }
 
-// onAskedBackfill reads the seats first: who asks may know of changes that have not been reported here.
+// onAskedBackfill first reads the seats, because the sender may know of changes that have not been reported
+// to the Manager yet.
 func (m *Manager) onAskedBackfill(c *stage.Context, q stage.Request[messages.StartMatchBackfill, *messages.Ticket]) {
 	if m.games[q.Request.Session] == nil {
 		m.onStartBackfill(c, q)
@@ -48,7 +49,8 @@ func (m *Manager) onAskedBackfill(c *stage.Context, q stage.Request[messages.Sta
 	m.placer.Seats(messages.AwaitSeats{ID: q.Request.Session}, func(r messages.SeatsReport, err error) { self.Tell(seatsRead{q, r, err}) })
 }
 
-// onSeatsRead does not watch: the question has ended that of watch, whose answer does.
+// onSeatsRead does not call watch. The AwaitSeats of onAskedBackfill has ended the pending AwaitSeats of
+// watch; the handler of its answer calls watch.
 func (m *Manager) onSeatsRead(c *stage.Context, r seatsRead) {
 	if g := m.games[r.request.Request.Session]; g != nil && r.err == nil {
 		g.seats, g.version = &r.Seats, r.Version
@@ -96,7 +98,7 @@ func (m *Manager) onStartBackfill(c *stage.Context, q stage.Request[messages.Sta
 	}, q.With(&record))
 }
 
-// checkBackfill refuses a game session that cannot have a backfill ticket of a configuration.
+// checkBackfill returns an error if the game session cannot have a backfill ticket of the configuration.
 func (m *Manager) checkBackfill(k *matchmaker, g *game, id messages.GameSessionID) error {
 	switch {
 	case k.record.Standalone && id != "":
@@ -113,7 +115,8 @@ func (m *Manager) checkBackfill(k *matchmaker, g *game, id messages.GameSessionI
 	return nil
 }
 
-// inGame returns the players of a request who hold a seat in its game session: with others in it, no match would fill their seats.
+// inGame returns the players of a request who are in its game session. If the ticket contained other players,
+// no match would fill their seats.
 func inGame(g *game, players []messages.TicketPlayer) ([]messages.TicketPlayer, error) {
 	if g == nil || g.seats == nil { // STANDALONE, or the seats are not reported yet
 		return players, nil
@@ -125,7 +128,7 @@ func inGame(g *game, players []messages.TicketPlayer) ([]messages.TicketPlayer, 
 	return here, nil
 }
 
-// checkTeams refuses players who are in no team of a rule set.
+// checkTeams returns an error if a player's team is not in the rule set.
 func checkTeams(set *ruleset.RuleSet, players []messages.TicketPlayer) error {
 	for i := range players {
 		switch team := players[i].Team; {
@@ -161,13 +164,15 @@ func (m *Manager) fill(p *proposal, t *ticket, data string, answer func(PlacedMa
 	})
 }
 
-// backfillEnded tells the game session that its backfill ticket has ended, and starts the next automatic one if seats need it.
+// backfillEnded tells the game session that its backfill ticket has ended. It starts the next automatic
+// ticket if there are free seats.
 func (m *Manager) backfillEnded(c *stage.Context, t *ticket) {
 	if t.record.Backfill == nil || t.record.Backfill.Session == "" {
 		return
 	}
 	id := t.record.Backfill.Session
-	reason := map[messages.TicketStatus]messages.UpdateReason{ // COMPLETED: the game was told when it got the new players
+	// There is no reason for COMPLETED: the game session was told when it got the new players.
+	reason := map[messages.TicketStatus]messages.UpdateReason{
 		messages.TicketFailed: messages.BackfillFailed, messages.TicketTimedOut: messages.BackfillTimedOut, messages.TicketCancelled: messages.BackfillCancelled,
 	}[t.record.Status]
 	if reason != "" {
@@ -188,7 +193,7 @@ func (m *Manager) tellGame(id messages.GameSessionID, reason messages.UpdateReas
 	m.placer.Fill(messages.FillGameSession{Session: id, Reason: reason, Ticket: ticket}, func(*messages.FilledGameSession, error) {})
 }
 
-// onBackfillRequested handles a request of a game for its own game session.
+// onBackfillRequested handles a backfill request that a game sent for its own game session.
 func (m *Manager) onBackfillRequested(c *stage.Context, g *game, ask *messages.AskBackfill) {
 	refused := func(err error) {
 		if err != nil {
@@ -209,7 +214,9 @@ func (m *Manager) onBackfillRequested(c *stage.Context, g *game, ask *messages.A
 		m.onStartBackfill(c, stage.Request[messages.StartMatchBackfill, *messages.Ticket]{Request: q, Reply: func(_ *messages.Ticket, err error) { refused(err) }})
 	case g.ticket != nil && g.ticket.automatic():
 		m.cancel(c, g.ticket, textCancelled, true, func(err error) {
-			if errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) { // its match is PLACING and takes the seat; only later tickets are prevented
+			// The match of the ticket is in PLACING and will take the seat. Only later tickets can be
+			// prevented.
+			if errors.Is(err, &messages.Error{Code: messages.InvalidRequest}) {
 				m.turnOff(c, g, refused)
 				return
 			}
@@ -223,7 +230,8 @@ func (m *Manager) onBackfillRequested(c *stage.Context, g *game, ask *messages.A
 	}
 }
 
-// announced returns the game session whose data announces this id for its next ticket, nil if a ticket with the id has not ended.
+// announced returns the game session whose matchmaker data announces id as its next ticket. It returns nil if
+// a ticket with this ID has not ended.
 func (m *Manager) announced(id messages.TicketID) *game {
 	if t := m.tickets[id]; t != nil && (t.record.Backfill == nil || !t.record.Status.Final()) {
 		return nil
@@ -236,7 +244,8 @@ func (m *Manager) announced(id messages.TicketID) *game {
 	return nil
 }
 
-// stopping returns the entry that ends a ticket, and with stop its game session's automatic backfill too.
+// stopping returns e, the entry that ends ticket t. If stop is true and t is automatic, it adds the end of
+// automatic backfill of the game session.
 func (m *Manager) stopping(t *ticket, stop bool, e ledger.Entry) ledger.Entry {
 	if !stop || !t.automatic() {
 		return e
@@ -256,7 +265,7 @@ func (m *Manager) stopping(t *ticket, stop bool, e ledger.Entry) ledger.Entry {
 	return e
 }
 
-// turnOff ends automatic backfill of a game session. The review then cancels a waiting ticket.
+// turnOff ends automatic backfill of a game session. The next review then cancels a waiting ticket.
 func (m *Manager) turnOff(c *stage.Context, g *game, reply func(error)) {
 	key := gameKey(g.record.Session)
 	done := func(err error) {
@@ -278,7 +287,8 @@ func (m *Manager) turnOff(c *stage.Context, g *game, reply func(error)) {
 	}})
 }
 
-// recheck reviews the game session of an automatic ticket after a match with it: its seats may have changed during the match.
+// recheck reviews the game session of an automatic ticket after a match with that ticket, because seats may
+// have changed during the match.
 func (m *Manager) recheck(c *stage.Context, t *ticket) {
 	if !t.automatic() {
 		return
@@ -288,7 +298,8 @@ func (m *Manager) recheck(c *stage.Context, t *ticket) {
 	}
 }
 
-// resumeBackfill assigns a restored backfill ticket to its game session. One that does not run is watched too: that ends the ticket.
+// resumeBackfill assigns a restored backfill ticket to its game session. If the game session has no record,
+// it is watched all the same: if it does not exist, that ends the ticket.
 func (m *Manager) resumeBackfill(t *ticket) {
 	b := t.record.Backfill
 	if b == nil || b.Session == "" {

@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// stubGame stands for a game session that a placement has made. The lock of its stubPlacer guards it.
+// stubGame replaces a game session created by a placement. It is guarded by the lock of its stubPlacer.
 type stubGame struct {
 	session messages.GameSession
 	seats   messages.GameSeats
@@ -23,7 +23,7 @@ type stubGame struct {
 	waiting func(messages.SeatsReport, error)
 	lock    *sync.Mutex
 	filled  messages.MatchID
-	told    []string // as "REASON ticket"
+	told    []string // elements are "REASON ticket"
 }
 
 func newStubGame(r messages.StartPlacement) *stubGame {
@@ -51,7 +51,8 @@ func (s *stubPlacer) Seats(q messages.AwaitSeats, reply func(messages.SeatsRepor
 	}
 }
 
-// report returns the answer to who waits. The caller holds the lock.
+// report returns a function that answers the pending AwaitSeats, if there is one. The caller must hold the
+// lock.
 func (g *stubGame) report() func() {
 	reply, r := g.waiting, messages.SeatsReport{Version: g.version, Seats: g.seats, Asks: g.asks}
 	if reply == nil {
@@ -62,7 +63,7 @@ func (g *stubGame) report() func() {
 	return func() { reply(r, nil) }
 }
 
-// notify tells of new seats, or of a request of the game.
+// notify reports new seats, or a request of the game if ask is not nil.
 func (g *stubGame) notify(ask *messages.AskBackfill) {
 	g.lock.Lock()
 	if ask != nil {
@@ -106,7 +107,7 @@ func (s *stubPlacer) Fill(q messages.FillGameSession, reply func(*messages.Fille
 			g.session.MatchmakerData = q.Data
 		}
 		for _, p := range q.Players {
-			if !slices.Contains(g.seats.Players, p.PlayerID) { // who has a seat keeps it
+			if !slices.Contains(g.seats.Players, p.PlayerID) { // a player who has a seat keeps it
 				g.seats.Players = append(g.seats.Players, p.PlayerID)
 				g.seats.Free--
 			}
@@ -129,7 +130,7 @@ func (s *stubPlacer) Fill(q messages.FillGameSession, reply func(*messages.Fille
 	go reply(f, nil)
 }
 
-// game returns the only game session.
+// game returns the only game session. It fails the test if there are more or none.
 func (w *world) game() *stubGame {
 	w.Helper()
 	w.placer.mu.Lock()
@@ -143,7 +144,7 @@ func (w *world) game() *stubGame {
 	return nil
 }
 
-// change changes the game session, which tells of it, and waits until that is handled.
+// change changes the game session, reports the change, and waits until it has been handled.
 func (w *world) change(f func(g *stubGame)) {
 	w.Helper()
 	g := w.game()
@@ -152,7 +153,7 @@ func (w *world) change(f func(g *stubGame)) {
 	stagetest.Pass(w.options.withDefaults().Interval)
 }
 
-// leaves takes a player out of the game session.
+// leaves removes a player from the game session.
 func (w *world) leaves(id messages.PlayerID) {
 	w.Helper()
 	w.change(func(g *stubGame) {
@@ -177,7 +178,7 @@ func (d *data) players() (all []string) {
 	return all
 }
 
-// wantGame checks the players in the matchmaker data, and what the game was told.
+// wantGame checks the players in the matchmaker data, and the updates that the game session has received.
 func (w *world) wantGame(players string, told ...string) {
 	w.Helper()
 	d := w.data()
@@ -207,7 +208,8 @@ func backfillOf(id string, session messages.GameSessionID, players ...string) me
 	return q
 }
 
-// two makes a game session with the players a and b, in the configuration m, of two teams of one or two players.
+// two creates a game session with the players a and b. The configuration is m, with two teams of one or two
+// players.
 func (w *world) two(change func(*messages.Matchmaker)) {
 	w.Helper()
 	w.named("m", squads, change)
@@ -260,7 +262,7 @@ func TestManualBackfill(t *testing.T) {
 	})
 }
 
-// FM-113, FM-32: replaced, stopped, timed out, and superseded by a player's own ticket.
+// FM-113, FM-32: a backfill ticket is replaced, stopped, timed out, and superseded by a player's own ticket.
 func TestBackfillEnds(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -285,7 +287,8 @@ func TestBackfillEnds(t *testing.T) {
 	})
 }
 
-// The game session's end cancels its backfill ticket, whatever it waits for, and matchmaking forgets the game session.
+// The end of the game session cancels its backfill ticket, whatever the ticket is waiting for. The Manager
+// then forgets the game session.
 func TestBackfillEndsWithTheGameSession(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(func(r *messages.Matchmaker) { accepting(r); r.AcceptanceRequired = false })
@@ -303,7 +306,8 @@ func TestBackfillEndsWithTheGameSession(t *testing.T) {
 	})
 }
 
-// The game session does not take the match: its tickets wait again, and the backfill ticket fails. An error that passes does not.
+// If the game session refuses the match, the other tickets wait again, and the backfill ticket fails. A
+// temporary error does not end the ticket.
 func TestBackfillIsRefusedByTheGameSession(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -327,7 +331,8 @@ func TestBackfillIsRefusedByTheGameSession(t *testing.T) {
 	})
 }
 
-// FM-102 for backfill (14, point 7): only the new player is asked; after a rejection the backfill ticket searches on.
+// FM-102 for backfill (flexmatch.md 14, point 7): only the new player is asked to accept. After a rejection,
+// the backfill ticket continues to search.
 func TestBackfillWithAcceptance(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.named("m", squads, accepting)
@@ -353,7 +358,7 @@ func TestBackfillWithAcceptance(t *testing.T) {
 	})
 }
 
-// What a backfill request may not say.
+// Invalid backfill requests are refused.
 func TestBackfillRefusals(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -372,7 +377,7 @@ func TestBackfillRefusals(t *testing.T) {
 			w.wantCode(err, test.want)
 		}
 		_, err := w.backfill("A", id, "red:a")
-		w.wantCode(err, messages.InvalidRequest) // the id is taken
+		w.wantCode(err, messages.InvalidRequest) // the ID is in use
 		w.named("s", squads, func(r *messages.Matchmaker) { r.Standalone, r.Queues = true, nil })
 		q := messages.StartMatchBackfill{TicketID: "S", Matchmaker: "s", Session: id, Players: []messages.TicketPlayer{{ID: "a", Team: "red"}}}
 		_, err = request[messages.StartMatchBackfill, *messages.Ticket](w, q)
@@ -389,7 +394,8 @@ func TestBackfillRefusals(t *testing.T) {
 	})
 }
 
-// FM-114, FM-33: automatic backfill until the game session is full, with one ticket at a time; a leave opens the seat again.
+// FM-114, FM-33: automatic backfill continues until the game session is full, with one ticket at a time. A
+// player who leaves frees a seat again.
 func TestAutomaticBackfill(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(automatic)
@@ -427,7 +433,7 @@ func TestAutomaticBackfill(t *testing.T) {
 		if fourth := w.data(); *fourth.Ticket == *third.Ticket || w.ticket(string(*third.Ticket)).Status != messages.TicketCancelled {
 			t.Errorf("%+v", fourth)
 		}
-		w.change(func(g *stubGame) { g.seats.Players, g.seats.Free = append(g.seats.Players, "d"), g.seats.Free-1 }) // it is back
+		w.change(func(g *stubGame) { g.seats.Players, g.seats.Free = append(g.seats.Players, "d"), g.seats.Free-1 }) // the player is back
 		w.wantCount(1)
 		w.change(func(g *stubGame) { g.seats.Accepts = false })
 		w.wantCount(0)
@@ -442,7 +448,7 @@ func TestAutomaticBackfill(t *testing.T) {
 	})
 }
 
-// wantCount checks how many backfill tickets have not ended.
+// wantCount checks the number of backfill tickets that have not ended.
 func (w *world) wantCount(want int) {
 	w.Helper()
 	var active []*messages.Ticket
@@ -456,7 +462,7 @@ func (w *world) wantCount(want int) {
 	}
 }
 
-// each visits the stored tickets.
+// each calls f for all stored tickets.
 func (w *world) each(f func(*messages.Ticket)) {
 	w.Helper()
 	state := assert.Value(Load(w.store))(w)
@@ -465,14 +471,15 @@ func (w *world) each(f func(*messages.Ticket)) {
 	}
 }
 
-// FM-115, FM-33: StopMatchmaking with the id in the matchmaker data ends automatic backfill for good, also before there is a ticket.
+// FM-115, FM-33: StopMatchmaking with the ID in the matchmaker data ends automatic backfill permanently, even
+// if there is no ticket yet.
 func TestAutomaticBackfillIsStopped(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		bubble(t, nil, func(w *world) {
 			w.two(automatic)
 			id := string(*w.data().Ticket)
 			if full {
-				w.change(func(g *stubGame) { g.seats.Accepts = false }) // the ticket is cancelled
+				w.change(func(g *stubGame) { g.seats.Accepts = false }) // cancels the ticket
 				if f := w.ticket(id); f.Status != messages.TicketCancelled {
 					t.Fatalf("%+v", f)
 				}
@@ -485,14 +492,15 @@ func TestAutomaticBackfillIsStopped(t *testing.T) {
 			w.leaves("a")
 			w.wantCount(0)
 			w.reopen()
-			w.leaves("x") // whoever: the seats are looked at again
+			w.leaves("x") // any player; it causes a review
 			w.wantCount(0)
 		})
 	}
 }
 
-// A player of the game session who looks for another match is not in the next automatic ticket. A ticket that has timed out is
-// followed by another one, and one that has failed too, after a pause.
+// A player of the game session who searches for another match is not in the next automatic ticket. After an
+// automatic ticket has timed out, another one follows. After one has failed, another one follows after a
+// pause.
 func TestAutomaticBackfillGoesOn(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(automatic)
@@ -522,7 +530,7 @@ func TestAutomaticBackfillGoesOn(t *testing.T) {
 	})
 }
 
-// A game asks for backfill itself.
+// A game requests backfill itself.
 func TestAGameAsksForBackfill(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -542,7 +550,7 @@ func TestAGameAsksForBackfill(t *testing.T) {
 	})
 }
 
-// After a restart a backfill ticket goes on, or ends once; no player gets two seats.
+// After a restart, a backfill ticket continues, or ends once. No player gets two seats.
 func TestBackfillOutlivesARestart(t *testing.T) {
 	for name, test := range map[string]struct {
 		change         func(*messages.Matchmaker)
@@ -612,7 +620,7 @@ func TestBackfillOutlivesARestart(t *testing.T) {
 	}
 }
 
-// Automatic backfill goes on after a restart, with latencies for the location of the game session.
+// Automatic backfill continues after a restart, with the latencies for the location of the game session.
 func TestAutomaticBackfillOutlivesARestart(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.named("m", strings.Replace(squads, `"teams"`, `"rules":[{"name":"Fast","type":"latency","maxLatency":100}],"teams"`, 1), automatic)

@@ -11,7 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// stopMatchBackfill of a script ends automatic backfill also while a match of it is PLACING: the match goes on, and no other follows.
+// stopMatchBackfill of a script ends automatic backfill even while a match with the ticket is in PLACING. The
+// match continues, and no other ticket follows.
 func TestAutomaticBackfillIsStoppedWhilePlacing(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(automatic)
@@ -34,7 +35,8 @@ func TestAutomaticBackfillIsStoppedWhilePlacing(t *testing.T) {
 	})
 }
 
-// Seats change while a match of the automatic ticket waits for answers: after a rejection, a new ticket has the seats as they are.
+// Seats change while a match with the automatic ticket waits for answers. After a rejection, a new ticket
+// matches the current seats.
 func TestSeatsChangeDuringAcceptance(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.named("m", squads, func(r *messages.Matchmaker) { accepting(r); automatic(r) })
@@ -58,7 +60,7 @@ func TestSeatsChangeDuringAcceptance(t *testing.T) {
 	})
 }
 
-// A seat that becomes free during a drain that is cancelled is filled all the same.
+// A seat that becomes free during a drain is filled after the drain was cancelled.
 func TestAutomaticBackfillGoesOnAfterADrain(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(automatic)
@@ -73,7 +75,8 @@ func TestAutomaticBackfillGoesOnAfterADrain(t *testing.T) {
 	})
 }
 
-// The store refuses the end of a replaced backfill ticket: it is tried again, so that one is active. The players have no part in it.
+// The store refuses the end of a replaced backfill ticket. The Manager tries again, so that only one ticket
+// remains active. The two tickets have no player in common, so the replacement does not depend on players.
 func TestAReplacedBackfillTicketEndsLater(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -89,7 +92,7 @@ func TestAReplacedBackfillTicketEndsLater(t *testing.T) {
 	})
 }
 
-// A thousand requests for one game session leave one ticket. Players who are in no team's reach, and more than fit, match nobody.
+// A thousand requests for one game session leave one ticket. Requests with too many players match nobody.
 func TestManyBackfillRequests(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -123,8 +126,8 @@ func TestManyBackfillRequests(t *testing.T) {
 	})
 }
 
-// D-324: a player who holds a seat of a game session looks for a match again, alone or with a friend, and backfill of that game session
-// is the match: the player gets the seat that it holds.
+// D-324: a seated player searches for a match again, alone or with a friend. Backfill of the same game
+// session is the match, and the player keeps the seat.
 func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
 	for _, mode := range []string{"automatic", "asked for"} {
 		bubble(t, nil, func(w *world) {
@@ -133,7 +136,7 @@ func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
 			if mode != "automatic" {
 				assert.OK(w.backfill("F", w.game().session.ID, "blue:b"))(t)
 			}
-			for range 3 { // the next automatic ticket is without the player, and then there is a pass
+			for range 3 { // a new automatic ticket without the player must start before a pass can match it
 				w.pass()
 			}
 			w.want("A2 COMPLETED")
@@ -158,8 +161,8 @@ func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
 	}
 }
 
-// D-325: players who are not in the game session have no part in a backfill request: their own tickets go on, and the seats that they do
-// not hold are filled.
+// D-325: a backfill request ignores players who are not in the game session. Their own tickets continue, and
+// the seats they do not have are filled.
 func TestBackfillNamesAPlayerWhoHasLeft(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(nil)
@@ -182,7 +185,8 @@ func TestBackfillNamesAPlayerWhoHasLeft(t *testing.T) {
 	})
 }
 
-// BackfillMode MANUAL ends an automatic ticket that waits, and AUTOMATIC begins again. Tickets of other configurations go on.
+// BackfillMode MANUAL cancels a waiting automatic ticket, and AUTOMATIC starts a new one. Tickets of other
+// configurations continue.
 func TestAConfigurationTurnsAutomaticBackfillOff(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.two(automatic)
@@ -210,7 +214,8 @@ func TestAConfigurationTurnsAutomaticBackfillOff(t *testing.T) {
 	})
 }
 
-// The game session's store refuses new matchmaker data: it is given again, unless a match has newer data.
+// The store of the game session refuses new matchmaker data. The Manager sends it again, unless a match has
+// sent newer data.
 func TestMatchmakerDataIsGivenAgain(t *testing.T) {
 	for _, newer := range []bool{false, true} {
 		bubble(t, nil, func(w *world) {

@@ -12,19 +12,19 @@ import (
 	"troupe/messages"
 )
 
-// matchmaker is a configuration with its matcher.
+// matchmaker is a configuration and its matcher.
 type matchmaker struct {
 	record   *messages.Matchmaker
-	rules    *ruleSet                      // nil: it does not exist, and tickets wait for their timeout
+	rules    *ruleSet                      // nil if the rule set does not exist; then tickets wait for their timeout
 	tickets  map[messages.TicketID]*ticket // those that have not ended
-	starting int                           // number of tickets being stored for the first time
-	dropping bool                          // its deletion is being stored
+	starting int                           // number of tickets whose first record is being committed
+	dropping bool                          // the deletion of the configuration is being committed
 	matcher  *stage.Ref
-	run      uint64 // number of the matcher
+	run      uint64 // number of the current matcher
 	crashes  int
 	since    time.Time                          // when the matcher began
-	recent   match.Recent                       // waits of tickets that got a game session
-	ended    [messages.TicketTimedOut + 1]int64 // numbers of tickets, by status
+	recent   match.Recent                       // wait times of tickets that got a game session
+	ended    [messages.TicketTimedOut + 1]int64 // number of ended tickets, by status
 	lastPass time.Duration                      // computing time of the last pass
 }
 
@@ -36,7 +36,7 @@ func matchmakerKey(name messages.MatchmakerName) ledger.Key {
 	return ledger.Key{Kind: store.Matchmaker, ID: string(name)}
 }
 
-// CheckMatchmaker refuses settings that contradict each other (flexmatch.md 15).
+// CheckMatchmaker returns an error if settings contradict each other (flexmatch.md 15).
 func CheckMatchmaker(r *messages.Matchmaker) error {
 	switch {
 	case r.Standalone && len(r.Queues) > 0:
@@ -51,7 +51,7 @@ func CheckMatchmaker(r *messages.Matchmaker) error {
 	return nil
 }
 
-// checkRoom refuses more additional players than the teams leave room for.
+// checkRoom returns an error if the teams do not have room for the additional players.
 func checkRoom(r *messages.Matchmaker, s *ruleSet) error {
 	least, most := 0, 0
 	for _, t := range s.set.Teams {
@@ -92,7 +92,7 @@ func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[messages.Cre
 	})
 }
 
-// check returns the rule set of a configuration. The error says why the two do not fit.
+// check returns the rule set of a configuration, or an error if they do not fit together.
 func (m *Manager) check(r *messages.Matchmaker) (*ruleSet, error) {
 	if err := CheckMatchmaker(r); err != nil {
 		return nil, err
@@ -121,7 +121,8 @@ func (m *Manager) onUpdateMatchmaker(c *stage.Context, r stage.Request[messages.
 	})
 }
 
-// changeMatchmaker replaces the record of a configuration. Another rule set or number of additional players takes a new matcher.
+// changeMatchmaker replaces the record of a configuration. If the rule set or the number of additional
+// players changes, it starts a new matcher.
 func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerName, uses []ledger.Key, reply func(error),
 	change func(*messages.Matchmaker) (*messages.Matchmaker, error),
 ) {
@@ -156,7 +157,7 @@ func (m *Manager) changeMatchmaker(c *stage.Context, name messages.MatchmakerNam
 	})
 }
 
-// onDropMatchmaker deletes a configuration, unless it has tickets that have not ended.
+// onDropMatchmaker deletes a configuration, unless some of its tickets have not ended.
 func (m *Manager) onDropMatchmaker(r stage.Request[messages.DeleteMatchmaker, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: matchmakerKey(name), Reply: r.With(new(stage.None)), Decide: func() (ledger.Entry, error) {

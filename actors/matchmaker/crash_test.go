@@ -16,7 +16,7 @@ import (
 	"troupe/messages"
 )
 
-// crash panics an actor; its parent replaces it.
+// crash makes an actor panic. Its parent replaces it.
 func (w *world) crash(ref *stage.Ref) {
 	w.Helper()
 	ref.Tell(stage.Panic{Text: "the test wants it"})
@@ -24,7 +24,7 @@ func (w *world) crash(ref *stage.Ref) {
 	synctest.Wait()
 }
 
-// wantOnce checks that each ticket has succeeded once, and that each player was placed once.
+// wantOnce checks that each ticket has succeeded once and each player was placed once.
 func (w *world) wantOnce(ids ...string) {
 	w.Helper()
 	for _, id := range ids {
@@ -45,7 +45,8 @@ func (w *world) wantOnce(ids ...string) {
 	})
 }
 
-// The Manager crashes, alone, at each step of a match: what was answered goes on, once. Requests that come meanwhile wait.
+// The Manager alone crashes at each step of a match. Acknowledged tickets continue, exactly once. Requests
+// that arrive meanwhile wait.
 func TestTheManagerCrashes(t *testing.T) {
 	for name, step := range map[string]func(w *world){
 		"QUEUED":              func(w *world) { w.crash(w.parent.Child()) },
@@ -86,7 +87,7 @@ func TestTheManagerCrashes(t *testing.T) {
 	}
 }
 
-// A matcher crashes, alone, again and again: its tickets are in the next pool, and in one match each.
+// A matcher alone crashes repeatedly. Its tickets are in the next pool, and each ends up in one match.
 func TestAMatcherCrashes(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.ref.Stop()
@@ -113,8 +114,8 @@ func TestAMatcherCrashes(t *testing.T) {
 	})
 }
 
-// A newer ticket leaves one in PLACING alone. If that comes back, it ends: the two cannot be in one match, and a pass would try
-// it again and again.
+// A newer ticket does not affect a ticket in PLACING. If the older ticket returns to the pool, it is
+// cancelled. Otherwise passes would try again and again to put both into a match, which cannot be committed.
 func TestASupersededTicketComesBack(t *testing.T) {
 	for _, newerEnds := range []bool{false, true} {
 		bubble(t, nil, func(w *world) {
@@ -144,14 +145,15 @@ func TestASupersededTicketComesBack(t *testing.T) {
 	}
 }
 
-// The store refuses to cancel a superseded ticket: it is cancelled later, and is in no match until then.
+// The store refuses to cancel a superseded ticket. The ticket is cancelled later, and is in no match until
+// then.
 func TestACancelIsRefused(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
 		w.named("other", duel, nil)
 		w.ask("T1", "a")
 		w.pass()
-		w.store.FailNth(2) // after that of the newer ticket
+		w.store.FailNth(2) // after the write of the newer ticket
 		assert.OK(w.try("T2", "other", "a"))(t)
 		synctest.Wait()
 		w.want("T1 SEARCHING", "T2 QUEUED")
@@ -161,11 +163,12 @@ func TestACancelIsRefused(t *testing.T) {
 	})
 }
 
-// The id of a ticket whose record is no longer shown is free, also before the record is forgotten; then the new one stays.
+// The ID of an expired ticket can be used again, even before the old record is removed. The removal does not
+// affect the new ticket.
 func TestAnIDIsUsedAgain(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
-		for i := range ledger.ForgetMax + 1 { // more than a start forgets
+		for i := range ledger.ForgetMax + 1 { // one start removes at most ForgetMax records
 			w.ask(fmt.Sprintf("T%d", ledger.ForgetMax+1-i), "a")
 		}
 		_ = w.stop("T1")
@@ -179,7 +182,7 @@ func TestAnIDIsUsedAgain(t *testing.T) {
 	})
 }
 
-// What all tickets take in memory is counted as they grow.
+// The total size of all tickets is updated as they grow.
 func TestBytesOfTickets(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.ref.Stop()

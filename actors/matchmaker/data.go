@@ -10,10 +10,10 @@ import (
 	"troupe/messages"
 )
 
-// dataMax bounds the characters of matchmaker data (flexmatch.md 17).
+// dataMax is the maximum number of characters in matchmaker data (flexmatch.md 17).
 const dataMax = 390_000
 
-// Matchmaker data, as the server SDKs read it.
+// Matchmaker data in the format that the server SDKs read.
 type (
 	data struct {
 		Match         messages.MatchID   `json:"matchId"`
@@ -34,7 +34,7 @@ type (
 		Type  string `json:"attributeType"`
 		Value any    `json:"valueAttribute"`
 	}
-	// double is a number that JSON shows with a decimal point.
+	// double is a number that is encoded with a decimal point.
 	double float64
 )
 
@@ -55,7 +55,8 @@ func (m *Manager) dataOf(p *proposal) string {
 	return p.k.data(p.record.ID, p.record.Teams, players, m.backfills(p), p.record.NextTicket)
 }
 
-// data returns matchmaker data. Auto: the game session has automatic backfill; ticket is the id of its next ticket, empty if none.
+// data returns matchmaker data. auto tells whether the game session has automatic backfill; then ticket is
+// the ID of its next ticket, or "" if there is none.
 func (k *matchmaker) data(id messages.MatchID, teams []messages.MatchTeam, all []messages.TicketPlayer, auto bool, ticket messages.TicketID) string {
 	players := make(map[messages.PlayerID]*messages.TicketPlayer, len(all))
 	for i := range all {
@@ -104,7 +105,7 @@ func dataValue(v ruleset.Value) dataAttribute {
 	return dataAttribute{"STRING", v.S}
 }
 
-// encode writes JSON without escaping characters for HTML.
+// encode encodes a value as JSON without HTML escaping.
 func encode(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

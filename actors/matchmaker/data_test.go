@@ -7,8 +7,9 @@ import (
 	"troupe/messages"
 )
 
-// FM-30: the data has the members, types and numbers that the models of the server SDKs read: attributes of all types, those that
-// the rule set declares alone, with their defaults; all teams; and both keys of automatic backfill.
+// FM-30: the data has the members, types and numbers that the models of the server SDKs read. It has
+// attributes of all types, but only those that the rule set declares, with their defaults; all teams; and
+// both keys of automatic backfill.
 func TestMatchmakerDataIsThatOfTheSDKs(t *testing.T) {
 	const body = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string","default":"<ctf>"},
 		{"name":"maps","type":"string_list"},{"name":"bets","type":"string_number_map"}],"teams":[{"name":"red","minPlayers":1,"maxPlayers":2},{"name":"blue","minPlayers":0,"maxPlayers":1}]}`

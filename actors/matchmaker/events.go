@@ -10,13 +10,13 @@ import (
 	"troupe/messages"
 )
 
-// detail is the event about tickets (flexmatch.md 18).
+// detail is the content of an event about tickets (flexmatch.md 18).
 type detail struct {
 	Type               string     `json:"type"`
 	Tickets            []told     `json:"tickets"`
 	EstimatedWait      string     `json:"estimatedWaitMillis,omitempty"`
 	AcceptanceRequired *bool      `json:"acceptanceRequired,omitempty"`
-	AcceptanceTimeout  int        `json:"acceptanceTimeout,omitempty"` // seconds
+	AcceptanceTimeout  int        `json:"acceptanceTimeout,omitempty"` // in seconds
 	Acceptance         acceptance `json:"acceptance,omitempty"`
 	Metrics            *[]metric  `json:"ruleEvaluationMetrics,omitempty"`
 	Reason             string     `json:"reason,omitempty"`
@@ -35,7 +35,7 @@ type (
 	toldPlayer struct {
 		ID       messages.PlayerID `json:"playerId"`
 		Team     string            `json:"team,omitempty"`
-		Accepted *bool             `json:"accepted,omitempty"` // nil: no answer (FM-35)
+		Accepted *bool             `json:"accepted,omitempty"` // nil if the player has not answered (FM-35)
 		Seat     string            `json:"playerSessionId,omitempty"`
 	}
 	gameInfo struct {
@@ -52,7 +52,8 @@ type (
 	}
 )
 
-// event returns the event about tickets. Answers are those of r, which may be nil; seats may be nil, too.
+// event returns an event about tickets. It takes the players' answers from r and their player sessions from
+// seats. Both may be nil.
 func (k *matchmaker) event(
 	d *detail, tickets []*messages.Ticket, r *messages.Match, seats map[messages.PlayerID]messages.PlayerSessionID, now time.Time,
 ) messages.Event {
@@ -80,11 +81,11 @@ func (k *matchmaker) event(
 	}
 }
 
-// searchingEvent reports a ticket that is in the pool, for the first time or again.
+// searchingEvent reports that a ticket has entered the pool, for the first time or again.
 func searchingEvent(k *matchmaker, t *messages.Ticket, now time.Time) messages.Event {
 	d := detail{Type: "MatchmakingSearching", EstimatedWait: "NOT_AVAILABLE"}
 	if wait, ok := k.recent.Estimate(now, now.Sub(t.Started)); ok {
-		d.EstimatedWait = strconv.FormatInt(wait.Milliseconds(), 10) // a string (FM-36)
+		d.EstimatedWait = strconv.FormatInt(wait.Milliseconds(), 10) // encoded as a string (FM-36)
 	}
 	return k.event(&d, []*messages.Ticket{t}, nil, nil, now)
 }
@@ -102,12 +103,12 @@ func potentialEvent(p *proposal, tickets []*messages.Ticket, rules []match.RuleC
 	return p.k.event(&d, tickets, p.record, nil, now)
 }
 
-// acceptanceEvent reports an answer or the end of an acceptance. It has all answers so far.
+// acceptanceEvent reports an answer, or the end of the acceptance. It contains all answers so far.
 func (p *proposal) acceptanceEvent(record *messages.Match, d detail, now time.Time) messages.Event {
 	return p.k.event(&d, p.records(), record, nil, now)
 }
 
-// succeededEvent reports a match with its game session; r is nil for a match without a queue.
+// succeededEvent reports a match with its game session. r is nil for a match of a STANDALONE configuration.
 func succeededEvent(p *proposal, tickets []*messages.Ticket, r *messages.Placement, now time.Time) messages.Event {
 	d := detail{Type: "MatchmakingSucceeded"}
 	var seats map[messages.PlayerID]messages.PlayerSessionID
@@ -121,7 +122,7 @@ func succeededEvent(p *proposal, tickets []*messages.Ticket, r *messages.Placeme
 	return p.k.event(&d, tickets, &messages.Match{ID: p.record.ID}, seats, now)
 }
 
-// endEvent reports the end of one ticket, which was in the match r or, if r is nil, in none.
+// endEvent reports the end of one ticket. r is the match that the ticket was in, or nil.
 func endEvent(k *matchmaker, t *messages.Ticket, r *messages.Match, now time.Time) messages.Event {
 	d := detail{Message: t.Text, Metrics: &[]metric{}}
 	switch t.Status {

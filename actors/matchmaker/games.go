@@ -14,29 +14,32 @@ import (
 )
 
 const (
-	// failedPause is the time between a failed backfill ticket and the next automatic one, which may fail for the same reason.
+	// failedPause is the time after a failed backfill ticket until the next automatic one, which may fail for
+	// the same reason.
 	failedPause = 30 * time.Second
-	// gamePlayersMax bounds the players in the record of a game session. Those of the oldest matches are dropped.
+	// gamePlayersMax is the maximum number of players in the record of a game session. Players of the oldest
+	// matches are dropped first.
 	gamePlayersMax = 400
 )
 
-// game is a game session that a match created. Every transaction that changes its record uses gameKey, so they run one after the other.
+// game is a game session that was created for a match. Every transaction that changes its record uses
+// gameKey, so these transactions run one after the other.
 type game struct {
 	record   *messages.MatchedGame
-	ticket   *ticket             // the newest backfill ticket, until it has ended
-	seats    *messages.GameSeats // latest report of the Placer; nil: none yet
-	version  uint64              // of that report
+	ticket   *ticket             // the newest backfill ticket; nil when it has ended
+	seats    *messages.GameSeats // latest report of the Placer; nil before the first one
+	version  uint64              // version of that report
 	due      alarm               // calls review
-	failed   time.Time           // when the latest backfill ticket failed; zero: none did
-	starting bool                // an automatic ticket is being stored
-	data     string              // latest matchmaker data sent to it; empty: unknown
+	failed   time.Time           // when the latest backfill ticket failed; zero if none has
+	starting bool                // an automatic ticket is being committed
+	data     string              // latest matchmaker data sent to the game session; "" if unknown
 }
 
 func gameKey(id messages.GameSessionID) ledger.Key {
 	return ledger.Key{Kind: store.MatchedGame, ID: string(id)}
 }
 
-// watch makes the Placer report the seats of a game session, when they have changed since the report before.
+// watch asks the Placer to report the seats of a game session when they have changed since the last report.
 func (m *Manager) watch(c *stage.Context, g *game) {
 	self, id := c.Self(), g.record.Session
 	m.placer.Seats(messages.AwaitSeats{ID: id, Since: g.version}, func(r messages.SeatsReport, err error) {
@@ -48,7 +51,8 @@ func (m *Manager) watch(c *stage.Context, g *game) {
 	})
 }
 
-// onSeatsReported makes a review due. It waits an interval, so that players who join or leave together cause one new ticket.
+// onSeatsReported schedules a review after an interval, so that players who join or leave at about the same
+// time cause only one new ticket.
 func (m *Manager) onSeatsReported(c *stage.Context, g *game, r messages.SeatsReport, err error) {
 	switch {
 	case err != nil && passes(err):
@@ -78,7 +82,8 @@ func (m *Manager) onSeatsReported(c *stage.Context, g *game, r messages.SeatsRep
 	}
 }
 
-// fill applies the answer of Placer.Fill to the seats, because it may arrive before their report.
+// fill applies the answer of Placer.Fill to the seats, because the answer may arrive before the report of the
+// same change.
 func (g *game) fill(placed []messages.PlacedPlayer) {
 	next := *g.seats
 	next.Players = make([]messages.PlayerID, len(placed))
@@ -89,7 +94,8 @@ func (g *game) fill(placed []messages.PlacedPlayer) {
 	g.seats = &next
 }
 
-// review starts, replaces or ends the automatic backfill ticket of a game session, to match its free seats.
+// review starts, replaces or cancels the automatic backfill ticket of a game session, so that it fits the
+// free seats.
 func (m *Manager) review(c *stage.Context, g *game) {
 	if m.games[g.record.Session] != g || g.seats == nil {
 		return
@@ -104,7 +110,7 @@ func (m *Manager) review(c *stage.Context, g *game) {
 	case !seats.Live || m.draining || g.starting || k == nil || k.rules == nil || t != nil && (!t.automatic() || t.proposal != nil || t.proposing):
 		return
 	case !g.record.Automatic:
-		if t != nil { // it started while backfill was being turned off
+		if t != nil { // the ticket started while backfill was being turned off
 			m.endBackfill(c, t, textCancelled)
 		}
 		return
@@ -115,7 +121,7 @@ func (m *Manager) review(c *stage.Context, g *game) {
 		return
 	}
 	players, elsewhere := m.present(g, seats.Players)
-	if elsewhere { // when such a player stops searching, the ticket needs that player, and no change of seats says so
+	if elsewhere { // the ticket needs such a player when that player stops searching; no seat report announces this
 		m.reviewLater(c, g, m.o.Interval)
 	}
 	room := 0
@@ -140,14 +146,15 @@ func (m *Manager) review(c *stage.Context, g *game) {
 	}
 }
 
-// reviewLater makes a review due after d, unless one is due earlier.
+// reviewLater schedules a review after d, unless one is scheduled earlier.
 func (m *Manager) reviewLater(c *stage.Context, g *game, d time.Duration) {
 	if m.games[g.record.Session] == g && (g.due.at.IsZero() || g.due.at.After(time.Now().Add(d))) {
 		g.due.set(c, c.Now().Add(d), func(c *stage.Context) { m.review(c, g) })
 	}
 }
 
-// present returns the seated players of a game session who are not searching for another match. Elsewhere reports whether any is.
+// present returns those of the seated players of a game session who are not searching for another match.
+// elsewhere reports whether some are.
 func (m *Manager) present(g *game, seated []messages.PlayerID) (players []messages.TicketPlayer, elsewhere bool) {
 	here := make(map[messages.PlayerID]bool, len(seated))
 	for _, id := range seated {
@@ -166,7 +173,8 @@ func (m *Manager) present(g *game, seated []messages.PlayerID) (players []messag
 	return players, elsewhere
 }
 
-// startAutomatic starts the next automatic ticket, with the id that the matchmaker data announces.
+// startAutomatic starts the next automatic ticket. It uses the ID that the matchmaker data announces, if that
+// is free.
 func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.TicketPlayer, room int) {
 	id := g.record.NextTicket
 	if id == "" || m.tickets[id] != nil || m.unread.Has(store.Ticket, string(id)) {
@@ -190,7 +198,7 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 		},
 		apply: func(t *ticket) {
 			g.record, g.starting = &next, false
-			if g.ticket != nil { // a request of the game started during the commit, and has precedence
+			if g.ticket != nil { // a ticket requested by the game was committed meanwhile; it has precedence
 				m.endBackfill(c, t, textReplaced)
 				return
 			}
@@ -206,7 +214,7 @@ func (m *Manager) startAutomatic(c *stage.Context, g *game, players []messages.T
 	})
 }
 
-// announce sends a game session matchmaker data with its current players and automatic ticket.
+// announce sends matchmaker data with the current players and the automatic ticket to a game session.
 func (m *Manager) announce(c *stage.Context, g *game, t *ticket) {
 	var teams []messages.MatchTeam
 	for i := range t.k.rules.set.Teams {
@@ -226,7 +234,7 @@ func (m *Manager) announce(c *stage.Context, g *game, t *ticket) {
 	m.give(c, g, data)
 }
 
-// give stores matchmaker data in a game session. It retries until that succeeds or there is newer data.
+// give stores matchmaker data in a game session. It retries until it succeeds or there is newer data.
 func (m *Manager) give(c *stage.Context, g *game, data string) {
 	self := c.Self()
 	m.placer.Fill(messages.FillGameSession{Session: g.record.Session, Data: data}, func(_ *messages.FilledGameSession, err error) {
@@ -257,7 +265,8 @@ func (m *Manager) forgetGame(c *stage.Context, g *game) {
 	}
 }
 
-// endBackfill cancels a backfill ticket, and retries if the store refuses. It leaves a ticket in PLACING to its match.
+// endBackfill cancels a backfill ticket, and retries if the store refuses the change. It does not cancel a
+// ticket in PLACING, which the match will end.
 func (m *Manager) endBackfill(c *stage.Context, t *ticket, text string) {
 	m.cancel(c, t, text, false, func(err error) {
 		if err != nil && (t.waits() || t.record.Status == messages.TicketRequiresAcceptance) {
@@ -266,7 +275,7 @@ func (m *Manager) endBackfill(c *stage.Context, t *ticket, text string) {
 	})
 }
 
-// openAfter reports whether automatic backfill needs another ticket after a match.
+// openAfter reports whether automatic backfill will need another ticket after the match.
 func (m *Manager) openAfter(k *matchmaker, p *proposal, found *match.Match) bool {
 	if !m.backfills(p) {
 		return false
@@ -310,10 +319,10 @@ func (m *Manager) matchedGame(c *stage.Context, p *proposal, r *messages.Placeme
 	g := m.games[r.GameSessionID]
 	if p.backfill() != nil {
 		if g == nil {
-			return // it ended during the match
+			return // the game session ended during the match
 		}
 		next.Matchmaker = g.record.Matchmaker
-		for _, player := range g.record.Players { // a player who left may return
+		for _, player := range g.record.Players { // a player who has left may return
 			if !known[player.ID] && len(next.Players) < gamePlayersMax {
 				next.Players = append(next.Players, player)
 			}

@@ -12,10 +12,10 @@ import (
 	"troupe/messages"
 )
 
-// State holds the stored records of matchmaking.
+// State contains the stored records of matchmaking.
 type State struct {
 	store.Unread
-	ruleSets    []ruleSet // an empty body marks a deleted one
+	ruleSets    []ruleSet // an empty body means that the rule set was deleted
 	matchmakers []*messages.Matchmaker
 	tickets     []storedTicket
 	matches     []*messages.Match
@@ -63,7 +63,7 @@ func Load(s store.Store) (*State, error) {
 	)
 }
 
-// load reads the records of a kind that are whole.
+// load reads the records of a kind. It returns an error for a record for which whole returns false.
 func load[T any](s store.Store, u *store.Unread, kind store.Kind, all *[]*T, whole func(id string, r *T) bool) error {
 	return store.Read(s, u, kind, func(id string, r *T, _ int) error {
 		if !whole(id, r) {
@@ -74,7 +74,8 @@ func load[T any](s store.Store, u *store.Unread, kind store.Kind, all *[]*T, who
 	})
 }
 
-// CheckConfigured refuses rule sets that are not valid, and configurations without a rule set. The error names the key.
+// CheckConfigured returns an error if a configured rule set is invalid or a configuration has no rule set.
+// The error names the configuration key.
 func (s *State) CheckConfigured(o Options) error {
 	sets := map[messages.RuleSetName]*ruleSet{}
 	for i := range s.ruleSets {
@@ -109,7 +110,7 @@ func (m *Manager) restoreRuleSets(s *State) {
 	var configured []ruleSet
 	for _, r := range m.o.RuleSets {
 		set, err := ruleset.Parse(r.Body, ruleset.Options{})
-		if err == nil { // CheckConfigured has passed
+		if err == nil { // cannot fail: CheckConfigured has checked it
 			configured = append(configured, ruleSet{r, set})
 		}
 	}
@@ -135,14 +136,15 @@ func (m *Manager) restoreMatchmakers(c *stage.Context, s *State) {
 	}
 }
 
-// restore restores the state. Waiting tickets keep their age, and matches keep waiting for answers or placements. A ticket whose
-// match does not exist waits again, and one whose configuration does not exist becomes FAILED.
+// restore restores the state. Waiting tickets keep their age, and matches continue to wait for answers or
+// placements. A ticket whose match does not exist waits again. A ticket whose configuration does not exist
+// becomes FAILED.
 func (m *Manager) restore(c *stage.Context) {
 	s := m.restored
 	m.restored, m.unread = nil, s.Unread
 	m.restoreRuleSets(s)
 	m.restoreMatchmakers(c, s)
-	slices.SortStableFunc(s.tickets, func(a, b storedTicket) int { // by the end, or by the start
+	slices.SortStableFunc(s.tickets, func(a, b storedTicket) int { // by end time, or by start time if not ended
 		x, y := a.record, b.record
 		return cmp.Or(cmp.Or(x.Ended, x.Started).Compare(cmp.Or(y.Ended, y.Started)), cmp.Compare(x.ID, y.ID))
 	})
@@ -157,7 +159,7 @@ func (m *Manager) restore(c *stage.Context) {
 			continue
 		}
 		k := m.matchmakers[r.record.Matchmaker]
-		if k == nil { // a substitute, so that the ticket can fail
+		if k == nil { // a substitute for the missing configuration, so that the ticket can fail
 			if k = lost[r.record.Matchmaker]; k == nil {
 				k = newMatchmaker(&messages.Matchmaker{Name: r.record.Matchmaker, ARN: m.arn(KindMatchmaker, string(r.record.Matchmaker)), RequestTimeout: math.MaxInt64}, nil)
 				lost[r.record.Matchmaker] = k
@@ -196,7 +198,8 @@ func (m *Manager) restore(c *stage.Context) {
 	}
 }
 
-// restoreMatch returns a restored match, nil if its configuration or one of its tickets does not exist.
+// restoreMatch returns a restored match. It returns nil if the configuration or one of the tickets does not
+// exist.
 func (m *Manager) restoreMatch(r *messages.Match) *proposal {
 	p := &proposal{record: r, k: m.matchmakers[r.Matchmaker]}
 	if p.k == nil {

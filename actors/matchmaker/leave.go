@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// errMoved says that a ticket changed its match, or ended, before its transaction began.
+// errMoved means that a ticket changed its match or ended before its transaction began.
 var errMoved = errors.New("the ticket has moved")
 
 func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopMatchmaking, stage.None]) {
@@ -24,8 +24,9 @@ func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopMatchmak
 	}
 }
 
-// supersede cancels a ticket because a newer one names player p. A ticket in PLACING is cancelled only if it returns to the pool.
-// If the store refuses, supersede retries; until it succeeds, no match with the ticket becomes durable (see free).
+// supersede cancels a ticket because a newer one names player p. A ticket in PLACING is cancelled only when
+// it returns to the pool. If the store refuses, supersede retries. Until it succeeds, no match with the
+// ticket is committed (see free).
 func (m *Manager) supersede(c *stage.Context, t *ticket, p messages.PlayerID) {
 	if t.record.Status == messages.TicketPlacing || t.record.Status.Final() || m.players[p] == t {
 		return
@@ -37,7 +38,8 @@ func (m *Manager) supersede(c *stage.Context, t *ticket, p messages.PlayerID) {
 	})
 }
 
-// cancel ends a ticket as CANCELLED, and drops its match. With stop, cancelling an automatic ticket also turns off automatic backfill.
+// cancel ends a ticket as CANCELLED and ends its match. If stop is true, cancelling an automatic ticket also
+// turns off automatic backfill.
 func (m *Manager) cancel(c *stage.Context, t *ticket, text string, stop bool, reply func(error)) {
 	p := t.proposal
 	do := ledger.Transaction{Key: ticketKey(t.id()), WaitingMax: m.o.ActiveMax}
@@ -82,7 +84,8 @@ func (m *Manager) cancel(c *stage.Context, t *ticket, text string, stop bool, re
 	m.ledger.Do(do)
 }
 
-// leave ends a waiting ticket by requestTimedOut or configurationDeleted, and retries if the store refuses.
+// leave ends a waiting ticket because of requestTimedOut or configurationDeleted. It retries if the store
+// refuses.
 func (m *Manager) leave(c *stage.Context, t *ticket, what occurrence) {
 	m.ledger.Do(ledger.Transaction{
 		Key: ticketKey(t.id()), WaitingMax: m.o.ActiveMax,

@@ -70,7 +70,7 @@ func TestBothAccept(t *testing.T) {
 		w.ask("T2", "b")
 		w.pass()
 		w.want("T1 REQUIRES_ACCEPTANCE", "T2 REQUIRES_ACCEPTANCE")
-		w.wantCode(w.answer(true, "T1", "b"), messages.InvalidRequest) // of the other ticket
+		w.wantCode(w.answer(true, "T1", "b"), messages.InvalidRequest) // a player of the other ticket
 		assert.NoError(t, w.answer(true, "T1", "a"))
 		players := w.detail("AcceptMatch")["gameSessionInfo"].(map[string]any)["players"].([]any)
 		for _, p := range players {
@@ -91,7 +91,7 @@ func TestBothAccept(t *testing.T) {
 	})
 }
 
-// FM-103. T1 goes on with its StartTime.
+// FM-103. T1 continues with its original StartTime.
 func TestOneRejects(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(accepting)
@@ -113,12 +113,13 @@ func TestOneRejects(t *testing.T) {
 	})
 }
 
-// FM-26, FM-104, FM-105, FM-116 and a repeated answer, each a table row: what players answer, and what becomes of the tickets.
+// FM-26, FM-104, FM-105, FM-116 and a repeated answer. Each row has the answers of the players and the
+// resulting statuses of the tickets.
 func TestAcceptanceTimesOut(t *testing.T) {
 	parties := `{"ruleLanguageVersion":"1.0","teams":[{"name":"red","minPlayers":2,"maxPlayers":2},{"name":"blue","minPlayers":1,"maxPlayers":1}]}`
 	for name, test := range map[string]struct {
 		body    string
-		timeout time.Duration // of requests
+		timeout time.Duration // request timeout
 		answers func(w *world)
 		want    []string
 	}{
@@ -145,7 +146,7 @@ func TestAcceptanceTimesOut(t *testing.T) {
 				w.want("T1 REQUIRES_ACCEPTANCE", "T2 REQUIRES_ACCEPTANCE")
 				stagetest.Pass(time.Second)
 				w.want(test.want...)
-				if w.ticket("T1").Status == messages.TicketTimedOut { // it does not search again before
+				if w.ticket("T1").Status == messages.TicketTimedOut { // it must not search again first
 					w.wantTold("T1", "Searching PotentialMatchCreated AcceptMatch AcceptMatchCompletedTimedOut TimedOut")
 				}
 				if d := w.detail("AcceptMatchCompleted"); d["acceptance"] != "TimedOut" {
@@ -178,7 +179,7 @@ func TestStop(t *testing.T) {
 		w.ask("T2", "b")
 		w.ask("T3", "c")
 		w.pass()
-		if err := w.stop("T2"); err != nil { // ends the proposal like a rejection
+		if err := w.stop("T2"); err != nil { // ends the match like a rejection
 			t.Fatal(err)
 		}
 		w.want("T2 CANCELLED", "T3 SEARCHING")
@@ -210,11 +211,11 @@ func TestRequestTimesOut(t *testing.T) {
 		w.wantTold("T1", "Searching TimedOut")
 		w.ask("T2", "a")
 		w.pass()
-		w.want("T2 SEARCHING") // T1 is out of the pool
+		w.want("T2 SEARCHING") // T1 is not in the pool any more
 	})
 }
 
-// FM-24: the timeout counts from the first StartTime, although matches have failed meanwhile.
+// FM-24: the timeout counts from the first StartTime, even if matches have failed meanwhile.
 func TestRequestTimesOutAfterMatches(t *testing.T) {
 	for name, fails := range map[string]func(w *world, other string){
 		"placements": func(*world, string) {},
@@ -255,7 +256,7 @@ func TestRequestTimesOutAfterMatches(t *testing.T) {
 	}
 }
 
-// FM-108, FM-23: also in another configuration, and whatever the older ticket waits for.
+// FM-108, FM-23: also for a ticket in another configuration, and whatever the older ticket is waiting for.
 func TestANewerTicketOfThePlayer(t *testing.T) {
 	for _, status := range []string{"QUEUED", "SEARCHING", "REQUIRES_ACCEPTANCE"} {
 		t.Run(status, func(t *testing.T) {
@@ -273,7 +274,7 @@ func TestANewerTicketOfThePlayer(t *testing.T) {
 				assert.OK(w.try("T2", "other", "a"))(t)
 				synctest.Wait()
 				w.want("T1 CANCELLED", "T2 QUEUED")
-				if status == "REQUIRES_ACCEPTANCE" { // it ends the proposal, as a rejection does
+				if status == "REQUIRES_ACCEPTANCE" { // it ends the match like a rejection
 					w.want("T0 SEARCHING")
 					_ = w.stop("T0")
 				}
@@ -311,7 +312,7 @@ func TestPlacementTimesOut(t *testing.T) {
 	})
 }
 
-// A queue that is gone, or a placement that fails, ends the tickets; what passes does not.
+// A missing queue or a failed placement ends the tickets. A temporary error does not.
 func TestPlacementFails(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)

@@ -18,26 +18,27 @@ import (
 type Manager struct {
 	o        Options
 	placer   Placer
-	restored *State        // nil once it has started
+	restored *State        // nil after Started
 	unread   store.Unread  // damaged records; set once
-	gate     chan struct{} // bounds the passes that run at once
+	gate     chan struct{} // limits the number of passes that run at the same time
 
 	// owned by the actor
 	ruleSets    map[messages.RuleSetName]*ruleSet
 	matchmakers map[messages.MatchmakerName]*matchmaker
 	tickets     map[messages.TicketID]*ticket
-	players     map[messages.PlayerID]*ticket // the newest of each player, among those that have not ended
+	players     map[messages.PlayerID]*ticket // the newest ticket of each player that has not ended
 	proposals   map[messages.MatchID]*proposal
-	games       map[messages.GameSessionID]*game // that matches created, until they end
+	games       map[messages.GameSessionID]*game // game sessions created for matches, until they end
 	active      int                              // number of tickets that have not ended
-	retention   *ledger.Retention                // of tickets
-	batches     uint64                           // numbers the transactions of passes
-	runs        uint64                           // numbers the matchers
+	retention   *ledger.Retention                // retention of ended tickets
+	batches     uint64                           // counter that numbers the transactions of passes
+	runs        uint64                           // counter that numbers the matchers
 	draining    bool
 	ledger      *ledger.Ledger
 }
 
-// New returns the supervisor of a Manager that starts with s, a result of Load. The Placer finds game sessions for matches.
+// New returns the supervisor of a Manager that starts with state s, which Load has returned. The placer finds
+// game sessions for matches.
 func New(o Options, placer Placer, s *State) *rebuild.Supervisor[*State] {
 	if s == nil {
 		s = new(State)
@@ -45,7 +46,10 @@ func New(o Options, placer Placer, s *State) *rebuild.Supervisor[*State] {
 	o = o.withDefaults()
 	return rebuild.New(rebuild.Options[*State]{
 		What: "matchmaking tickets", Kind: counters.ActorMatchmaker, Store: o.Store, Load: Load,
-		New: func(s *State) stage.Actor { return newManager(o, placer, s) },
+		New: func(s *State, from store.Store) stage.Actor {
+			o.Store = from
+			return newManager(o, placer, s)
+		},
 	}, s)
 }
 
@@ -63,16 +67,18 @@ func newManager(o Options, placer Placer, s *State) *Manager {
 
 var errStopped error = messages.Errorf(messages.Unavailable, "matchmaking is not available at the moment")
 
-// runLater makes the Manager call f. It is sent by its timers, and by callbacks on other goroutines.
+// runLater makes the Manager call f. Timers of the Manager send it, and callbacks that run on other
+// goroutines.
 type runLater struct{ f func(*stage.Context) }
 
-// alarm is a timer that calls a function of the Manager.
+// alarm is a timer that calls a function on the Manager.
 type alarm struct {
-	at    time.Time // of the monotonic clock; zero: it is not set
+	at    time.Time // on the monotonic clock; zero if not set
 	timer *stage.Timer
 }
 
-// set replaces the time, one of the wall clock, and the function. A past time fires at once.
+// set sets the time, given on the wall clock, and the function. If the time has passed, the alarm fires at
+// once.
 func (a *alarm) set(c *stage.Context, at time.Time, f func(*stage.Context)) {
 	d := max(at.Sub(c.Now()), 0)
 	a.timer.Stop()
@@ -162,7 +168,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case ticketsPooled:
 		m.onTicketsPooled(c, r.ids)
 	case matchFound:
-		if k := m.matchmakers[r.matchmaker]; k != nil && k.matcher != nil && k.run == r.run { // otherwise a newer matcher has its tickets
+		if k := m.matchmakers[r.matchmaker]; k != nil && k.matcher != nil && k.run == r.run { // otherwise a newer matcher has the tickets
 			m.propose(c, k, &r.match)
 		}
 	case seatsRead:
@@ -195,7 +201,7 @@ func (m *Manager) setDraining(c *stage.Context, to bool) {
 		}
 	}
 	for _, g := range m.games {
-		m.reviewLater(c, g, m.o.Interval) // reviews start no ticket during a drain
+		m.reviewLater(c, g, m.o.Interval) // during a drain, a review starts no ticket
 	}
 }
 
@@ -204,7 +210,7 @@ func (m *Manager) arn(kind, name string) string {
 	return strings.Join([]string{"arn:aws:gamelift", m.o.Region, m.o.Account, kind + "/" + name}, ":")
 }
 
-// Kinds of ARNs.
+// Resource kinds in ARNs.
 const (
 	KindRuleSet    = "matchmakingruleset"
 	KindMatchmaker = "matchmakingconfiguration"

@@ -15,13 +15,13 @@ import (
 	"troupe/messages"
 )
 
-// proposal is a match until its tickets end or return to the pool.
+// proposal is a match from its proposal until its tickets end or return to the pool.
 type proposal struct {
 	record   *messages.Match
 	k        *matchmaker
 	tickets  []*ticket
-	deadline alarm // of the acceptance
-	try      int   // of the placement, to recognise late answers
+	deadline alarm // deadline for acceptance
+	try      int   // number of the current placement attempt, used to ignore late answers
 }
 
 func (p *proposal) key() ledger.Key {
@@ -36,7 +36,7 @@ func (p *proposal) ticketKeys() []ledger.Key {
 	return keys
 }
 
-// acceptance is how the acceptance of a match ended, in the words of the events.
+// acceptance is the result of the acceptance of a match, as events contain it.
 type acceptance string
 
 const (
@@ -45,7 +45,8 @@ const (
 	acceptanceTimedOut acceptance = "TimedOut"
 )
 
-// propose makes a match durable. If a ticket has left the pool since, or the store refuses the match, its tickets return to the pool.
+// propose commits a match. If a ticket has left the pool meanwhile, or the store refuses the match, the
+// tickets return to the pool.
 func (m *Manager) propose(c *stage.Context, k *matchmaker, found *match.Match) {
 	p := &proposal{k: k, record: &messages.Match{ID: messages.MatchID(uuid.NewString()), MaxPlayers: found.MaxSize}}
 	for _, t := range found.Tickets {
@@ -126,7 +127,8 @@ func (m *Manager) proposing(c *stage.Context, p *proposal, rules []match.RuleCou
 	return m.accepted(c, p, next, created)
 }
 
-// accepted returns the entry that begins placing a match, or, if it is STANDALONE, completes it.
+// accepted returns the entry that begins the placement of a match. For a STANDALONE configuration, the entry
+// completes the match.
 func (m *Manager) accepted(c *stage.Context, p *proposal, tickets []*messages.Ticket, events ...messages.Event) ledger.Entry {
 	now := c.Now()
 	if p.k.record.Standalone {
@@ -145,7 +147,7 @@ func (m *Manager) accepted(c *stage.Context, p *proposal, tickets []*messages.Ti
 	return e
 }
 
-// hold takes the tickets of a match out of waiting, and starts its deadline.
+// hold records that the tickets are in a match and no longer wait, and starts the deadline for acceptance.
 func (m *Manager) hold(c *stage.Context, p *proposal) {
 	m.proposals[p.record.ID] = p
 	for _, t := range p.tickets {
@@ -200,7 +202,8 @@ func (t *ticket) has(id messages.PlayerID) bool {
 	return slices.ContainsFunc(t.record.Players, func(p messages.TicketPlayer) bool { return p.ID == id })
 }
 
-// answering returns the entry of an answer. It drops the match, or accepts it with the last answer.
+// answering returns the entry for an answer. The entry ends the match if the answer is no, and accepts the
+// match if it is the last answer.
 func (m *Manager) answering(c *stage.Context, p *proposal, r *messages.AcceptMatch) ledger.Entry {
 	now := c.Now()
 	record := *p.record
@@ -237,13 +240,13 @@ func hasAccepted(r *messages.Match, t *ticket) bool {
 	return t.record.Backfill != nil || !slices.ContainsFunc(t.record.Players, func(p messages.TicketPlayer) bool { return !r.Answers[p.ID] })
 }
 
-// dropped returns the end of a match that was not accepted; record has all answers.
+// dropped returns the change that ends a match that was not accepted. record contains all answers.
 func (p *proposal) dropped(now time.Time, record *messages.Match, how acceptance, what func(*ticket) occurrence) change {
 	ended := p.acceptanceEvent(record, detail{Type: "AcceptMatchCompleted", Acceptance: how}, now)
 	return change{match: p, record: record, moves: p.moves(p.records(), now, what), events: []messages.Event{ended}}
 }
 
-// onDeadline drops a match that players did not accept in time, and retries if the store refuses.
+// onDeadline ends a match that was not accepted in time. It retries if the store refuses.
 func (m *Manager) onDeadline(c *stage.Context, p *proposal) {
 	m.ledger.Do(ledger.Transaction{
 		Key: p.key(), Uses: p.ticketKeys(), WaitingMax: m.o.ActiveMax,

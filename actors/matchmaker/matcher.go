@@ -15,37 +15,39 @@ import (
 )
 
 const (
-	// slice is the part of a pass that runs before other passes get a turn, in evaluations of package match.
+	// slice is the number of evaluations (of package match) in a pass before other passes get a turn.
 	slice = 2000
-	// splitAgain is the longest time between passes over a pool of more than one batch: another split may find matches.
+	// splitAgain is the maximum time between passes over a pool of more than one batch, because another split
+	// into batches may find matches.
 	splitAgain = 5 * time.Second
 )
 
-// matcher owns the pool of one configuration. During a slice of a pass the actor does not touch it: it queues changes and questions.
+// matcher owns the pool of one configuration. While a slice of a pass is running, the actor does not access
+// the pool; it queues changes and questions.
 type matcher struct {
 	manager  *stage.Ref
-	name     messages.MatchmakerName // of the configuration
-	number   uint64                  // of this matcher
+	name     messages.MatchmakerName // name of the configuration
+	number   uint64                  // number of this matcher
 	interval time.Duration
 
-	// used by a slice while one runs, and by the actor otherwise
+	// used by the slice while one is running, and otherwise by the actor
 	pool *match.Pool
 	pass *match.Pass
 
-	worker worker // of slices
+	worker worker // runs the slices
 
 	// owned by the actor
-	running   bool // a slice runs, or a pass is between two slices
+	running   bool // a slice is running, or a pass is between two slices
 	paused    bool
-	adds      []match.Ticket              // for the next pass; the Manager bounds their number
-	removes   []string                    // for the next slice
-	questions []question                  // for the next slice
-	missed    bool                        // a pass became due during another one
+	adds      []match.Ticket              // tickets for the next pass; the Manager limits their number
+	removes   []string                    // applied before the next slice
+	questions []question                  // answered before the next slice
+	missed    bool                        // a pass became due while another was running or the matcher was paused
 	misfits   map[messages.TicketID]error // tickets that the rule set refuses
 	timer     *stage.Timer
-	next      time.Time     // when the next pass is due; zero: none is
+	next      time.Time     // when the next pass is due; zero if none is
 	last      time.Time     // when the last pass began
-	took      time.Duration // computing time of the pass so far
+	took      time.Duration // computing time of the current pass so far
 }
 
 // Messages to a matcher.
@@ -54,7 +56,7 @@ type (
 	removeTicket struct{ id messages.TicketID }
 	setPaused    struct{ on bool }
 	passDue      struct{}
-	// question asks why a ticket waits.
+	// question asks why a ticket has not been matched.
 	question struct {
 		ticket messages.TicketID
 		reply  func(match.Explanation, error)
@@ -64,13 +66,13 @@ type (
 		done    bool
 		took    time.Duration
 		misfits map[messages.TicketID]error
-		cut     bool          // the pass did not reach all tickets: the next one is for the others
-		next    time.Duration // until the next expansion; 0: there is none
+		cut     bool          // the budget was spent before all tickets were tried; the next pass continues with the others
+		next    time.Duration // time until the next expansion; 0 if there is none
 		crash   string
 	}
 )
 
-// Messages of a matcher to the Manager.
+// Messages from a matcher to the Manager.
 type (
 	passEnded struct {
 		matchmaker messages.MatchmakerName
@@ -79,12 +81,12 @@ type (
 	ticketsPooled struct{ ids []messages.TicketID }
 	matchFound    struct {
 		matchmaker messages.MatchmakerName
-		run        uint64 // of the matcher
+		run        uint64 // number of the matcher
 		match      match.Match
 	}
 )
 
-// spawn starts the matcher of a configuration, which gets all waiting tickets. It stops the previous one.
+// spawn starts the matcher of a configuration with all waiting tickets. It stops the previous matcher.
 func (m *Manager) spawn(c *stage.Context, k *matchmaker) {
 	m.stopMatcher(k)
 	if k.rules == nil || m.matchmakers[k.record.Name] != k {
@@ -112,7 +114,7 @@ func (m *Manager) stopMatcher(k *matchmaker) {
 	}
 }
 
-// onExited replaces a matcher that has crashed, after a pause.
+// onExited replaces a crashed matcher after a pause.
 func (m *Manager) onExited(c *stage.Context, e stage.Exited) {
 	for _, k := range m.matchmakers {
 		if k.matcher != e.Ref {
@@ -136,7 +138,7 @@ func (a *matcher) Started(c *stage.Context) {
 	a.timer.Stop()
 }
 
-// Stopped implements stage.Actor. A running slice ends by itself, without further rests.
+// Stopped implements stage.Actor. A slice that is still running ends by itself, without further rests.
 func (a *matcher) Stopped(*stage.Context) {
 	a.worker.stopped.Store(true)
 	for _, q := range a.questions {
@@ -167,7 +169,7 @@ func (a *matcher) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// onRemove takes a ticket out of the pool, or out of the tickets for the next pass.
+// onRemove removes a ticket from the pool, or from the tickets for the next pass.
 func (a *matcher) onRemove(id messages.TicketID) {
 	if i := slices.IndexFunc(a.adds, func(t match.Ticket) bool { return t.ID == string(id) }); i >= 0 {
 		a.adds = slices.Delete(a.adds, i, i+1)
@@ -187,12 +189,13 @@ func (a *matcher) takeRemoves() {
 	a.removes = nil
 }
 
-// untilNext returns the rest of the interval since the last pass, at least a quarter of it: requests that come together share a pass.
+// untilNext returns the remaining time of the interval since the last pass, but at least a quarter of the
+// interval, so that requests that arrive together share a pass.
 func (a *matcher) untilNext() time.Duration {
 	return max(a.interval-time.Since(a.last), a.interval/4)
 }
 
-// dueIn makes a pass due, unless one is due earlier.
+// dueIn schedules a pass after d, unless one is scheduled earlier.
 func (a *matcher) dueIn(d time.Duration) {
 	at := time.Now().Add(d)
 	if a.next.IsZero() || at.Before(a.next) {
@@ -203,13 +206,13 @@ func (a *matcher) dueIn(d time.Duration) {
 
 func (a *matcher) begin(c *stage.Context) {
 	if a.running || a.paused {
-		a.missed = true // onSliceEnded or setPaused makes the next pass due
+		a.missed = true // onSliceEnded or setPaused will schedule the next pass
 		return
 	}
 	a.missed, a.took, a.last = false, 0, time.Now()
 	adds := a.adds
 	a.adds = nil
-	for part := range slices.Chunk(adds, passTicketsMax) { // one message each: other actors get turns
+	for part := range slices.Chunk(adds, passTicketsMax) { // in several messages, so that other actors get turns
 		p := ticketsPooled{make([]messages.TicketID, len(part))}
 		for i := range part {
 			p.ids[i] = messages.TicketID(part[i].ID)
@@ -220,7 +223,8 @@ func (a *matcher) begin(c *stage.Context) {
 	a.run(c, func(s *sliceEnded) {
 		for i := range adds {
 			a.worker.pause()
-			// A ticket that does not fit the rule set of an updated configuration waits for its timeout.
+			// After an update of the configuration, a ticket may not fit the new rule set. It waits for its
+			// timeout.
 			if err := a.pool.Add(adds[i]); err != nil {
 				if s.misfits == nil {
 					s.misfits = make(map[messages.TicketID]error)
@@ -232,7 +236,8 @@ func (a *matcher) begin(c *stage.Context) {
 	})
 }
 
-// run runs a slice on a separate goroutine, after removals and answers. First, if it is not nil, begins the pass.
+// run runs a slice on a separate goroutine. Before it, it applies removals and answers questions. If first is
+// not nil, first begins the pass.
 func (a *matcher) run(c *stage.Context, first func(*sliceEnded)) {
 	a.running = true
 	self, now := c.Self(), c.Now()
@@ -266,7 +271,7 @@ func (a *matcher) run(c *stage.Context, first func(*sliceEnded)) {
 		if first != nil {
 			first(&s)
 		}
-		if a.pass == nil { // there were only questions
+		if a.pass == nil { // there was no pass, only questions
 			s.done = true
 			return
 		}
@@ -278,7 +283,7 @@ func (a *matcher) run(c *stage.Context, first func(*sliceEnded)) {
 	}()
 }
 
-// onSliceEnded sends the matches of a slice to the Manager, and starts the next slice.
+// onSliceEnded sends the matches of a slice to the Manager and starts the next slice.
 func (a *matcher) onSliceEnded(c *stage.Context, s sliceEnded) {
 	if s.crash != "" {
 		panic(s.crash)
@@ -287,7 +292,7 @@ func (a *matcher) onSliceEnded(c *stage.Context, s sliceEnded) {
 	for id, err := range s.misfits {
 		a.misfits[id] = err
 	}
-	for i := range s.matches { // one message each: other actors get turns
+	for i := range s.matches { // one message per match, so that other actors get turns
 		a.manager.Tell(matchFound{a.name, a.number, s.matches[i]})
 	}
 	if !s.done {
@@ -311,7 +316,8 @@ func (a *matcher) onSliceEnded(c *stage.Context, s sliceEnded) {
 	}
 }
 
-// untilExpansion returns the time until an expansion step of a ticket, or splitAgain, may give more matches. 0 means never.
+// untilExpansion returns the time until another pass may find more matches: until a ticket reaches an
+// expansion step, or splitAgain. 0 means never.
 func (a *matcher) untilExpansion(now time.Time) time.Duration {
 	least := time.Duration(0)
 	if a.pool.Len() > match.BatchSize {

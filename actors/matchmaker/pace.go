@@ -5,25 +5,27 @@ import (
 	"time"
 )
 
-// A pass works in pieces and rests between them, so that other work of the host waits at most one piece.
+// A pass works in pieces and rests between them, so that other work of the host is delayed by one piece at
+// most.
 const (
-	// piece is how long a pass works between two rests.
+	// piece is the working time between two rests.
 	piece = 100 * time.Microsecond
-	// rests is the ratio of rest to work: a pass uses an eighth of a core. A pass that spends its whole budget works less than 100 ms,
-	// so it ends before the next one is due.
+	// rests is the ratio of rest to work, so that a pass uses an eighth of a core. A pass that spends its
+	// whole budget works less than 100 ms, so it ends before the next one is due.
 	rests = 7
-	// restMin is the shortest rest. Sleeps take about a millisecond at least, so shorter ones accumulate until then.
+	// restMin is the minimum duration of a rest. A sleep takes at least about a millisecond, so shorter rests
+	// are accumulated.
 	restMin = 500 * time.Microsecond
-	// restMax bounds one rest: work that cannot pause may owe more.
+	// restMax is the maximum duration of a rest. Work without pause points may owe more.
 	restMax = 20 * time.Millisecond
-	// restAhead bounds the credit for later work from a rest that took too long.
+	// restAhead is the maximum credit for later work when a rest took too long.
 	restAhead = 2 * time.Millisecond
 )
 
-// pace computes rests. Owed is the rest that is due, negative for a credit.
+// pace computes rests. owed is the rest that is due; a negative value is a credit.
 type pace struct{ owed time.Duration }
 
-// work adds work, and returns how long to rest now.
+// work adds the duration of work, and returns how long to rest now.
 func (p *pace) work(took time.Duration) time.Duration {
 	if p.owed += rests * took; p.owed < restMin {
 		return 0
@@ -33,14 +35,15 @@ func (p *pace) work(took time.Duration) time.Duration {
 
 func (p *pace) rest(took time.Duration) { p.owed = min(max(p.owed-took, -restAhead), restMax) }
 
-// worker is the goroutine of a slice. It holds a slot of Manager.gate while it works, but not while it rests.
+// worker paces the goroutine of a slice. The goroutine occupies a slot of Manager.gate while it works, but
+// not while it rests.
 type worker struct {
 	gate    chan struct{}
-	work    func()      // of Options; may be nil
-	stopped atomic.Bool // the matcher has stopped: no more rests
+	work    func()      // Options.work; may be nil
+	stopped atomic.Bool // the matcher has stopped, so do not rest any more
 	pace    pace
 	since   time.Time
-	worked  time.Duration // in this slice
+	worked  time.Duration // working time in this slice
 }
 
 func (w *worker) begin() {
@@ -55,7 +58,7 @@ func (w *worker) end() {
 	<-w.gate
 }
 
-// pause rests if a piece of work is done.
+// pause rests if a piece of work is finished.
 func (w *worker) pause() {
 	if w.work != nil {
 		w.work()

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// A worker has an eighth of a core, works for a piece at a time, and has no place while it rests. Once its matcher has stopped, it does
-// not rest any more.
+// A worker uses an eighth of a core, works for one piece at a time, and frees its slot while it rests. Once
+// its matcher has stopped, it no longer rests.
 func TestAWorkerRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const step, work = 20 * time.Microsecond, 20 * time.Millisecond
@@ -24,7 +24,7 @@ func TestAWorkerRests(t *testing.T) {
 		for range work / step {
 			time.Sleep(step)
 			before := time.Now()
-			go func() { // another one takes the place if it is free
+			go func() { // another worker takes the slot if it is free
 				select {
 				case w.gate <- struct{}{}:
 					free++
@@ -61,7 +61,7 @@ func TestAWorkerRests(t *testing.T) {
 	})
 }
 
-// What cannot pause, and clocks that wake late, change neither the share of a core much nor the length of a rest.
+// Work without pause points and late wake-ups hardly change the share of a core or the duration of a rest.
 func TestPaceIsFair(t *testing.T) {
 	for name, c := range map[string]struct{ work, late time.Duration }{
 		"pieces": {piece, 0}, "a slow clock": {piece, time.Millisecond}, "long work": {2 * time.Millisecond, 0},
@@ -90,7 +90,8 @@ func TestPaceIsFair(t *testing.T) {
 	}
 }
 
-// hard takes the most work: only whole matches show that nothing fits, but for two tickets of 50.
+// hard requires the most work: only complete matches show that nothing fits, except for two tickets with
+// skill 50.
 const hard = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
 	"teams":[{"name":"red","minPlayers":1,"maxPlayers":1},{"name":"blue","minPlayers":1,"maxPlayers":1}],
 	"rules":[{"name":"Sum","type":"comparison","measurements":["sum(flatten(teams[*].players.attributes[skill]))"],"operation":"=","referenceValue":100}]}`
@@ -102,10 +103,10 @@ func (w *world) askSkill(config, id string, skill float64) {
 	assert.OK(request[messages.StartMatchmaking, *messages.Ticket](w, r))(w)
 }
 
-// A pool of thousands of tickets that match nothing, in one configuration, delays the matches of another one by pieces of work, not by
-// a pass, although there is one place for both.
+// One configuration has a pool of thousands of tickets that match nothing. It delays the matches of another
+// configuration by pieces of work, not by a whole pass, although both share a single slot.
 func TestAPoisonedPoolSlowsNobody(t *testing.T) {
-	const perPause = time.Millisecond // of virtual time: on a very slow machine, so a pass takes seconds
+	const perPause = time.Millisecond // in virtual time; simulates a very slow machine on which a pass takes seconds
 	var paused atomic.Int64
 	bubble(t, func(o *Options) {
 		o.Workers, o.work = 1, func() {
@@ -123,7 +124,7 @@ func TestAPoisonedPoolSlowsNobody(t *testing.T) {
 			a, b := fmt.Sprint("a", round), fmt.Sprint("b", round)
 			w.ask(a, a)
 			w.ask(b, b)
-			w.askSkill("poisoned", fmt.Sprint("more", round), 10) // or the pool rests for five seconds
+			w.askSkill("poisoned", fmt.Sprint("more", round), 10) // otherwise the pool would have no pass for five seconds
 			stagetest.Pass(time.Second + 10*perPause)
 			w.want(a+" COMPLETED", b+" COMPLETED")
 		}
@@ -131,11 +132,12 @@ func TestAPoisonedPoolSlowsNobody(t *testing.T) {
 			t.Errorf("passes worked for %v of %v, want an eighth all the time", worked, time.Since(w.start))
 		}
 		w.ref.Stop()
-		time.Sleep(time.Minute) // a slice ends by itself
+		time.Sleep(time.Minute) // a running slice ends by itself
 	})
 }
 
-// Tickets that come while a pass waits for its next part have their turn after it, although nothing else happens.
+// Tickets that arrive while a cut pass waits to continue get their turn after it, even if nothing else
+// happens.
 func TestTicketsBehindACutPass(t *testing.T) {
 	bubble(t, func(o *Options) { o.passBudget = 1 }, func(w *world) {
 		w.named("m", hard, nil)

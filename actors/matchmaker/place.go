@@ -9,24 +9,26 @@ import (
 	"troupe/messages"
 )
 
-// Placer finds game sessions for matches, and seats in those that run. Methods do not block. They, and the replies, may be called from
-// any goroutine. Errors are of type *messages.Error.
+// Placer finds game sessions for matches, and adds players to running game sessions. Its methods do not
+// block. The methods and the replies may be called on any goroutine. Errors have the type *messages.Error.
 type Placer interface {
-	// Place starts a placement, unless one has its id, and replies once, when the placement has ended.
+	// Place starts a placement, unless one with the same ID exists. It replies once, when the placement has
+	// ended.
 	Place(r messages.StartPlacement, reply func(PlacedMatch, error))
-	// Seats replies once, when the request says.
+	// Seats replies once, as messages.AwaitSeats describes.
 	Seats(q messages.AwaitSeats, reply func(messages.SeatsReport, error))
-	// Fill changes a game session, and replies once, when the change is durable.
+	// Fill changes a game session. It replies once, when the change is durable.
 	Fill(q messages.FillGameSession, reply func(*messages.FilledGameSession, error))
 }
 
 // PlacedMatch is the game session that a placement has found for a match.
 type PlacedMatch struct {
 	Placement messages.Placement
-	Active    bool // the game session of a FULFILLED placement is ACTIVE
+	Active    bool // the placement is FULFILLED and its game session is ACTIVE
 }
 
-// place asks the Placer for the game session of a match. A Manager that crashed may have asked already.
+// place asks the Placer for the game session of a match. A Manager that has crashed may have sent the same
+// request before.
 func (m *Manager) place(c *stage.Context, p *proposal) {
 	p.try++
 	self, id, try := c.Self(), p.record.ID, p.try
@@ -39,7 +41,7 @@ func (m *Manager) place(c *stage.Context, p *proposal) {
 	}
 	data := m.dataOf(p)
 	switch t := p.backfill(); {
-	case t == nil && len(p.k.record.Queues) == 0: // an update has made it STANDALONE
+	case t == nil && len(p.k.record.Queues) == 0: // an update has made the configuration STANDALONE
 		answer(PlacedMatch{}, messages.Errorf(messages.NotFound, "matchmaking configuration %s has no queue", p.k.record.Name))
 	case len([]rune(data)) > dataMax:
 		answer(PlacedMatch{}, messages.Errorf(messages.InvalidRequest, "the matchmaker data of match %s has more than %d characters", id, dataMax))
@@ -68,7 +70,7 @@ func (p *proposal) request(data string) messages.StartPlacement {
 	return r
 }
 
-// onPlacementEnded ends a match whose placement has ended, or tries again.
+// onPlacementEnded ends a match whose placement has ended, or schedules another attempt.
 func (m *Manager) onPlacementEnded(c *stage.Context, p *proposal, placed PlacedMatch, err error) {
 	if t := p.backfill(); t != nil && err == nil {
 		if g := m.games[t.record.Backfill.Session]; g != nil && g.seats != nil {
@@ -101,7 +103,7 @@ func (m *Manager) onPlacementEnded(c *stage.Context, p *proposal, placed PlacedM
 	}
 }
 
-// passes reports whether a retry after an error may succeed.
+// passes reports whether the same request may succeed later.
 func passes(err error) bool {
 	return hasCode(err, messages.Unavailable, messages.LimitExceeded, messages.Internal, messages.Conflict)
 }
@@ -110,7 +112,7 @@ func hasCode(err error, codes ...messages.ErrorCode) bool {
 	return slices.ContainsFunc(codes, func(code messages.ErrorCode) bool { return errors.Is(err, &messages.Error{Code: code}) })
 }
 
-// placeLater calls place after a pause, unless the match has ended or place was called again.
+// placeLater calls place after a pause, unless the match has ended or place has been called meanwhile.
 func (m *Manager) placeLater(c *stage.Context, p *proposal) {
 	try := p.try
 	c.After(retryAfter, runLater{func(c *stage.Context) {
@@ -120,7 +122,7 @@ func (m *Manager) placeLater(c *stage.Context, p *proposal) {
 	}})
 }
 
-// endPlacing ends a match in PLACING. If the store refuses it, the match is placed again.
+// endPlacing commits the end of a match in PLACING. If the store refuses, the match is placed again.
 func (m *Manager) endPlacing(c *stage.Context, p *proposal, entry func() ledger.Entry) {
 	try, uses := p.try, p.ticketKeys()
 	if t := p.backfill(); t != nil && t.record.Backfill.Session != "" {
@@ -142,7 +144,7 @@ func (m *Manager) endPlacing(c *stage.Context, p *proposal, entry func() ledger.
 	})
 }
 
-// completing returns the entry of a match that has its game session.
+// completing returns the entry that completes a match with its game session.
 func (m *Manager) completing(c *stage.Context, p *proposal, r *messages.Placement) ledger.Entry {
 	seats := make(map[messages.PlayerID]messages.PlacedPlayer, len(r.Placed))
 	for _, s := range r.Placed {
@@ -162,7 +164,8 @@ func (m *Manager) completing(c *stage.Context, p *proposal, r *messages.Placemen
 	return e
 }
 
-// refused returns what happens to a ticket when the game session of a backfill match refuses the players.
+// refused returns the occurrence for a ticket when the game session of a backfill match refuses the new
+// players.
 func refused(t *ticket) occurrence {
 	if t.record.Backfill != nil {
 		return backfillRefused

@@ -12,7 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// What a restart finds of two tickets, and what becomes of them: each goes on or ends once.
+// Each row has the state of two tickets before a restart, and their statuses after it. Each ticket continues,
+// or ends once.
 func TestRestart(t *testing.T) {
 	placing := func(w *world) {
 		w.config(nil)
@@ -32,7 +33,7 @@ func TestRestart(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, between, after func(w *world)
 		want                   []string
-		told                   string // of T1
+		told                   string // events of T1
 	}{
 		"QUEUED": {
 			before: func(w *world) { w.config(nil); w.ask("T1", "a"); w.ask("T2", "b") }, after: (*world).pass,
@@ -120,7 +121,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Ended tickets are shown for EndedKeep, and their ids are free after that (D-318).
+// Ended tickets are shown for endedKeep. After that, their IDs can be used again (D-318).
 func TestTicketsAreForgotten(t *testing.T) {
 	bubble(t, func(o *Options) { o.EndedMax = 2 }, func(w *world) {
 		w.config(nil)
@@ -145,7 +146,7 @@ func TestTicketsAreForgotten(t *testing.T) {
 	})
 }
 
-// The store fails: no ticket is lost, and nothing is shown that is not durable.
+// If the store fails, no ticket is lost, and nothing is shown that is not durable.
 func TestStoreFails(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
@@ -168,7 +169,7 @@ func TestStoreFails(t *testing.T) {
 	})
 }
 
-// FM-39, FM-40, and what else a configuration and a ticket may not say.
+// FM-39, FM-40, and other invalid requests for configurations and tickets.
 func TestRefusals(t *testing.T) {
 	bubble(t, func(o *Options) { o.ActiveMax = 2 }, func(w *world) {
 		w.config(nil)
@@ -200,9 +201,9 @@ func TestRefusals(t *testing.T) {
 		_, err = request[messages.DeleteRuleSet, stage.None](w, messages.DeleteRuleSet{Name: "m"})
 		w.wantCode(err, messages.InvalidRequest)
 		w.pass()
-		w.ask("T2", "a") // takes the place of T1 once it is durable
+		w.ask("T2", "a") // T1 ends once T2 is durable, which supersedes it
 		_, err = w.try("T3", "m", "c")
-		if err != nil { // T1 has left
+		if err != nil { // err is nil if T1 has already ended
 			w.wantCode(err, messages.LimitExceeded)
 		}
 		for _, id := range []string{"T1", "T2", "T3"} {

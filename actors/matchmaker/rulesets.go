@@ -11,13 +11,14 @@ import (
 	"troupe/messages"
 )
 
-// ruleSet is a rule set with its compiled form.
+// ruleSet is a rule set and its compiled form.
 type ruleSet struct {
 	record *messages.RuleSet
 	set    *ruleset.RuleSet
 }
 
-// CheckRuleSet checks a body, on any goroutine; it takes too long for an actor. The error is InvalidRequest, with the place in it.
+// CheckRuleSet checks the body of a rule set. It takes too long for an actor, and may be called on any
+// goroutine. The error is InvalidRequest and contains the position of the mistake.
 func CheckRuleSet(body string) error {
 	_, err := compile(body)
 	return err
@@ -26,12 +27,12 @@ func CheckRuleSet(body string) error {
 func compile(body string) (*ruleset.RuleSet, error) {
 	set, err := ruleset.Parse(body, ruleset.Options{})
 	if err != nil {
-		return nil, messages.Errorf(messages.InvalidRequest, "%s", err.Error()) // the text begins with a code (flexmatch.md 10)
+		return nil, messages.Errorf(messages.InvalidRequest, "%s", err.Error()) // the text begins with an error code (flexmatch.md 10)
 	}
 	return set, nil
 }
 
-// ruleSetCompiled is a request with its compiled rule set.
+// ruleSetCompiled is a request to create a rule set, with the compiled rule set.
 type ruleSetCompiled struct {
 	stage.Request[messages.CreateRuleSet, *messages.RuleSet]
 	set *ruleset.RuleSet

@@ -13,21 +13,21 @@ import (
 	"troupe/messages"
 )
 
-// ticket is one use of a ticket id.
+// ticket is a matchmaking ticket. When a ticket has expired, its ID can be used for another one.
 type ticket struct {
-	record *messages.Ticket // as the API shows it, once durable
+	record *messages.Ticket // the durable record, as the API shows it
 	kept   ledger.Kept
 
-	// until it ends
+	// used until the ticket ends
 	k         *matchmaker
-	proposal  *proposal // its match; nil: it waits
-	proposing bool      // a match with it is being stored
-	timeout   alarm     // set while it waits
+	proposal  *proposal // the match that contains the ticket; nil while it waits
+	proposing bool      // a match with the ticket is being committed
+	timeout   alarm     // set while the ticket waits
 }
 
 func (t *ticket) id() messages.TicketID { return t.record.ID }
 
-// waits reports whether the ticket waits for a match. One that is still being stored does not count.
+// waits reports whether the ticket is in no match and has not ended.
 func (t *ticket) waits() bool { return t.proposal == nil && !t.record.Status.Final() }
 
 func ticketKey(id messages.TicketID) ledger.Key {
@@ -40,14 +40,14 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchm
 	m.start(c, record, newTicket{}, r.With(&record))
 }
 
-// newTicket has the options of start. Functions may be nil.
+// newTicket contains options for start. The functions may be nil.
 type newTicket struct {
-	uses  []ledger.Key                              // records that must not change during the commit
-	check func(*matchmaker) ([]store.Change, error) // returns further changes to store
-	apply func(*ticket)                             // called before the ticket waits
+	uses  []ledger.Key                              // keys of records that must not change during the commit
+	check func(*matchmaker) ([]store.Change, error) // may refuse the ticket; returns further changes to commit
+	apply func(*ticket)                             // called before the ticket begins to wait
 }
 
-// start starts a ticket. The caller must not modify the record any more.
+// start starts a ticket. The caller must not modify the record afterwards.
 func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, reply func(error)) {
 	id := record.ID
 	record.Status = messages.TicketQueued
@@ -149,13 +149,13 @@ func (m *Manager) begin(c *stage.Context, t *ticket) {
 	m.wait(c, t)
 }
 
-// claim makes a ticket that of its players. It supersedes their other tickets.
+// claim registers a ticket as the newest of its players, and supersedes their other tickets.
 func (m *Manager) claim(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
 		old := m.players[p]
 		if old != nil && t.automatic() {
-			continue // a ticket of the player's own has precedence
+			continue // the player's own ticket has precedence
 		}
 		m.players[p] = t
 		if old != nil && old != t {
@@ -164,7 +164,7 @@ func (m *Manager) claim(c *stage.Context, t *ticket) {
 	}
 }
 
-// wait makes a ticket wait for a match. If a newer ticket superseded it during PLACING, it is cancelled now.
+// wait makes a ticket wait for a match. If a newer ticket superseded it during PLACING, wait cancels it.
 func (m *Manager) wait(c *stage.Context, t *ticket) {
 	for i := range t.record.Players {
 		p := t.record.Players[i].ID
@@ -184,7 +184,7 @@ func (m *Manager) setTimeout(c *stage.Context, t *ticket) {
 	t.timeout.set(c, t.record.Started.Add(t.k.record.RequestTimeout), func(c *stage.Context) { m.leave(c, t, requestTimedOut) })
 }
 
-// waiting returns the tickets that the matcher of a configuration has or must get, in no order.
+// waiting returns, in no particular order, the tickets that the matcher of a configuration has or must get.
 func (k *matchmaker) waiting() (all []*ticket) {
 	for _, t := range k.tickets {
 		if t.waits() && !t.proposing {
@@ -200,7 +200,7 @@ func (m *Manager) enqueue(t *ticket) {
 	}
 }
 
-// matchTicket converts a ticket for package match. It leaves out attributes that the rule set does not declare.
+// matchTicket converts a ticket for package match. It omits attributes that the rule set does not declare.
 func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
 	t := match.Ticket{ID: string(r.ID), Start: r.Started, Players: make([]match.Player, len(r.Players))}
 	if b := r.Backfill; b != nil {
@@ -222,7 +222,7 @@ func matchTicket(set *ruleset.RuleSet, r *messages.Ticket) match.Ticket {
 	return t
 }
 
-// get reads tickets; unknown ones are left out.
+// get returns the records of tickets. It omits unknown tickets.
 func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Ticket {
 	found := make([]*messages.Ticket, 0, len(ids))
 	now := c.Now()
@@ -239,7 +239,8 @@ func (m *Manager) get(c *stage.Context, ids []messages.TicketID) []*messages.Tic
 	return found
 }
 
-// estimated returns the record of a waiting ticket with the time that it may wait, if there is an estimate.
+// estimated returns the record of a waiting ticket with an estimate of the remaining wait time, if there is
+// one.
 func (t *ticket) estimated(now time.Time) *messages.Ticket {
 	wait, ok := t.k.recent.Estimate(now, now.Sub(t.record.Started))
 	if !ok {
@@ -250,7 +251,7 @@ func (t *ticket) estimated(now time.Time) *messages.Ticket {
 	return &shown
 }
 
-// find returns a ticket that the API may show.
+// find returns a ticket, unless it has expired.
 func (m *Manager) find(c *stage.Context, id messages.TicketID) (*ticket, error) {
 	if t := m.tickets[id]; t != nil && !m.retention.Expired(&t.kept, c.Now()) {
 		return t, nil
@@ -261,9 +262,9 @@ func (m *Manager) find(c *stage.Context, id messages.TicketID) (*ticket, error) 
 	return nil, messages.Errorf(messages.NotFound, "ticket %s is not known here", id)
 }
 
-// onTicketsPooled makes the tickets of a pass SEARCHING, in one transaction.
+// onTicketsPooled makes the tickets that entered the pool SEARCHING, in one transaction.
 func (m *Manager) onTicketsPooled(c *stage.Context, ids []messages.TicketID) {
-	m.batches++ // the key names no record
+	m.batches++ // the key belongs to no record
 	t := ledger.Transaction{Key: ledger.Key{Kind: store.Match, ID: "pass/" + strconv.FormatUint(m.batches, 10)}, WaitingMax: m.o.ActiveMax}
 	for _, id := range ids {
 		if e := m.tickets[id]; e != nil && e.record.Status == messages.TicketQueued {

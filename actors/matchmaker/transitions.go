@@ -10,25 +10,25 @@ import (
 	"troupe/messages"
 )
 
-// occurrence is what happens to a ticket.
+// occurrence is an event in the life of a ticket.
 type occurrence uint8
 
 const (
-	ticketPooled         occurrence = iota // a pass took the ticket into its pool
-	matchProposed                          // the players of its new match are asked to accept
-	matchPlacing                           // its match needs no further acceptance, and gets a game session
-	matchCompleted                         // its match has its game session, or is STANDALONE
-	placementTimedOut                      // its match got no game session in time, or one that has ended
-	placementFailed                        // its match cannot get a game session
-	fillRefused                            // the game session of a backfill match refused the ticket's players
-	backfillRefused                        // the same for the backfill ticket of the match
-	matchDropped                           // players of other tickets did not accept its match
-	playerRejected                         // a player of the ticket rejected its match
+	ticketPooled         occurrence = iota // a pass added the ticket to its pool
+	matchProposed                          // the players of the ticket's new match are asked to accept it
+	matchPlacing                           // the ticket's match needs no further acceptance and is being placed
+	matchCompleted                         // the ticket's match has a game session, or its configuration is STANDALONE
+	placementTimedOut                      // the ticket's match got no game session in time, or one that has already ended
+	placementFailed                        // the ticket's match cannot get a game session
+	fillRefused                            // the game session of a backfill match refused the players of the ticket
+	backfillRefused                        // the same, for the backfill ticket of that match
+	matchDropped                           // players of other tickets did not accept the match
+	playerRejected                         // a player of the ticket rejected the match
 	playerSilent                           // a player of the ticket did not answer in time
-	matchLost                              // the host restarted, and the store does not have its match
-	ticketCancelled                        // by request, by a newer ticket, or by the end of its game session
-	requestTimedOut                        // its configuration's timeout is over
-	configurationDeleted                   // its configuration was deleted
+	matchLost                              // the host restarted, and the store does not contain the match
+	ticketCancelled                        // cancelled by request, by a newer ticket, or by the end of the game session
+	requestTimedOut                        // the request timeout of the configuration has passed
+	configurationDeleted                   // the configuration was deleted
 	occurrences
 )
 
@@ -38,11 +38,12 @@ type transition struct {
 	to     messages.TicketStatus
 	reason string
 	text   string
-	// own: the ticket has its own event. Otherwise one event of the match reports all its tickets.
+	// own means that the ticket gets an event of its own. Otherwise one event about the match reports all its
+	// tickets.
 	own bool
 }
 
-// statuses is a set: 1<<status for each.
+// statuses is a set of statuses; status s is bit 1<<s.
 type statuses uint16
 
 const (
@@ -51,7 +52,7 @@ const (
 	whilePlacing   statuses = 1 << messages.TicketPlacing
 )
 
-// Causes of the ends of tickets (flexmatch.md 13.1).
+// Reasons for the end of a ticket (flexmatch.md 13.1).
 const (
 	reasonCancelled  = "Cancelled"
 	reasonAcceptance = "AcceptanceFailed"
@@ -66,7 +67,8 @@ const (
 	textReplaced  = "A newer backfill request for the game session replaces this one."
 )
 
-// transitions has all changes of status. A ticket that would wait again after its timeout ends by requestTimedOut (flexmatch.md 13.4).
+// transitions defines all changes of status. A ticket that would return to the pool after its timeout ends
+// with requestTimedOut instead (flexmatch.md 13.4).
 var transitions = [occurrences]transition{
 	ticketPooled:         {1 << messages.TicketQueued, messages.TicketSearching, "", "", true},
 	matchProposed:        {whileWaiting, messages.TicketRequiresAcceptance, "", "", false},
@@ -85,7 +87,8 @@ var transitions = [occurrences]transition{
 	configurationDeleted: {whileWaiting, messages.TicketFailed, reasonError, "The matchmaking configuration of the ticket does not exist any more.", true},
 }
 
-// after returns the record of a ticket after an occurrence, nil if that cannot happen. Timeout is that of its configuration.
+// after returns the record of a ticket after an occurrence, or nil if the status of the ticket does not allow
+// it. timeout is the request timeout of the configuration.
 func after(r *messages.Ticket, what occurrence, now time.Time, timeout time.Duration) *messages.Ticket {
 	t := transitions[what]
 	if t.from&(1<<r.Status) == 0 {
@@ -112,20 +115,21 @@ func after(r *messages.Ticket, what occurrence, now time.Time, timeout time.Dura
 			next.Ended = next.Started
 		}
 		if t.to != messages.TicketCompleted {
-			next.Game = nil // of a backfill ticket
+			next.Game = nil // it is set in a backfill ticket
 		}
 	}
 	return &next
 }
 
-// move is a ticket and its next record.
+// move is a ticket with its next record.
 type move struct {
 	t    *ticket
 	next *messages.Ticket
 	own  bool
 }
 
-// move applies an occurrence to a record of a ticket. It panics if the status of the ticket does not allow it.
+// move returns the move of a ticket from record r after an occurrence. It panics if the status of the ticket
+// does not allow the occurrence.
 func (t *ticket) move(r *messages.Ticket, what occurrence, now time.Time) move {
 	next := after(r, what, now, t.k.record.RequestTimeout)
 	if next == nil {
@@ -134,7 +138,8 @@ func (t *ticket) move(r *messages.Ticket, what occurrence, now time.Time) move {
 	return move{t, next, transitions[what].own}
 }
 
-// moves applies an occurrence to each ticket of a match. Records are those that the tickets move from.
+// moves returns the moves of all tickets of a match. what returns the occurrence for a ticket. records has,
+// for each ticket, the record before the move.
 func (p *proposal) moves(records []*messages.Ticket, now time.Time, what func(*ticket) occurrence) []move {
 	all := make([]move, len(p.tickets))
 	for i, t := range p.tickets {
@@ -151,7 +156,7 @@ func (p *proposal) records() []*messages.Ticket {
 	return all
 }
 
-// always returns an argument of moves: the same occurrence for all tickets.
+// always returns a function for moves that returns the same occurrence for all tickets.
 func always(what occurrence) func(*ticket) occurrence {
 	return func(*ticket) occurrence { return what }
 }
@@ -164,16 +169,16 @@ func recordsOf(moves []move) []*messages.Ticket {
 	return all
 }
 
-// change is one transaction on tickets.
+// change is a transaction that changes tickets.
 type change struct {
 	moves  []move
-	match  *proposal       // nil: the tickets are in no match
-	record *messages.Match // of the match, with all answers so far
-	held   bool            // the match continues with record; otherwise it ends
+	match  *proposal       // nil if the tickets are in no match
+	record *messages.Match // record of the match, with all answers so far
+	held   bool            // the match continues with record; otherwise the match ends
 	events []messages.Event
 }
 
-// apply returns the entry of a change. The events of single tickets follow ch.events.
+// apply returns the entry of a change. Events about single tickets follow ch.events.
 func (m *Manager) apply(c *stage.Context, ch change) ledger.Entry {
 	now, p := c.Now(), ch.match
 	m.retention.Forget(now, 0)
@@ -215,7 +220,7 @@ func (m *Manager) apply(c *stage.Context, ch change) ledger.Entry {
 	return e
 }
 
-// unmatch applies moves after which the tickets are in no match: they have ended, or wait.
+// unmatch applies moves after which the tickets are in no match: they have ended, or wait again.
 func (m *Manager) unmatch(c *stage.Context, moves []move) {
 	var returned []*ticket
 	for _, mv := range moves {
@@ -240,7 +245,7 @@ func (m *Manager) unmatch(c *stage.Context, moves []move) {
 	}
 }
 
-// finish removes an ended ticket from its configuration and players, and begins its retention.
+// finish removes an ended ticket from its configuration and from its players, and begins its retention.
 func (m *Manager) finish(t *ticket, inPool bool) {
 	t.timeout.clear()
 	if inPool && t.k.matcher != nil {

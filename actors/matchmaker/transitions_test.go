@@ -7,7 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// Every occurrence in every status: the next status with its reason, "!" for an event of the ticket's own, "-" if it cannot happen.
+// The result of every occurrence in every status: the next status with its reason, "!" if the ticket gets an
+// event of its own, or "-" if the occurrence is not allowed.
 func TestTransitions(t *testing.T) {
 	const no = "-"
 	for what, want := range [occurrences][4]string{ // QUEUED, SEARCHING, REQUIRES_ACCEPTANCE, PLACING
@@ -58,7 +59,7 @@ func TestTransitions(t *testing.T) {
 				(next.Game == nil) != (ends && next.Status != messages.TicketCompleted) {
 				t.Errorf("%d in %s: %+v", what, status, next)
 			}
-			if returns { // a backfill ticket keeps its teams; a ticket whose time is over does not return
+			if returns { // a backfill ticket keeps its teams; a ticket that has timed out does not return to the pool
 				r.Backfill = new(messages.Backfill)
 				if kept := after(&r, what, now, 11*time.Second); kept.Players[0].Team != "red" {
 					t.Errorf("%d in %s: %+v", what, status, kept)

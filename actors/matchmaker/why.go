@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// whySample bounds the tickets that an answer compares with. A comparison takes about a microsecond.
+	// whySample is the maximum number of tickets with which an answer compares the ticket. A comparison takes
+	// about a microsecond.
 	whySample = 2000
-	// whyMax bounds the questions that wait for the end of a slice.
+	// whyMax is the maximum number of questions that wait for the end of a slice.
 	whyMax = 16
 )
 
@@ -25,7 +26,7 @@ var (
 	errNotTaken = errors.New("the ticket is not in the pool")
 )
 
-// states reads the figures of all configurations, oldest first.
+// states returns the figures of all configurations, oldest first.
 func (m *Manager) states(c *stage.Context) []messages.MatchmakerState {
 	all := make([]messages.MatchmakerState, 0, len(m.matchmakers))
 	now := c.Now()
@@ -57,7 +58,8 @@ func (m *Manager) states(c *stage.Context) []messages.MatchmakerState {
 	return all
 }
 
-// listed reads the tickets that have not ended, oldest first. It collects at most q.Limit, because there may be 100,000.
+// listed returns the tickets that have not ended, oldest first. It collects at most q.Limit tickets, because
+// there may be 100,000.
 func (m *Manager) listed(q messages.TicketList) messages.ListedTickets {
 	oldest := func(a, b *messages.Ticket) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID))
@@ -82,7 +84,7 @@ func (m *Manager) listed(q messages.TicketList) messages.ListedTickets {
 	return out
 }
 
-// onWhy says why a ticket waits. For a ticket in the pool the matcher answers.
+// onWhy answers why a ticket has not been matched. If the ticket is in the pool, the matcher answers.
 func (m *Manager) onWhy(c *stage.Context, r stage.Request[messages.WhyTicket, *messages.TicketWait]) {
 	t, err := m.find(c, r.Request.ID)
 	if err != nil {
@@ -131,10 +133,11 @@ func (m *Manager) onWhy(c *stage.Context, r stage.Request[messages.WhyTicket, *m
 	t.k.matcher.Tell(q)
 }
 
-// OnDeadLetter implements stage.DeadLetter: the matcher has stopped.
+// OnDeadLetter implements stage.DeadLetter. It is called when the matcher has stopped.
 func (q question) OnDeadLetter() { q.reply(match.Explanation{}, errNoPool) }
 
-// onQuestion answers a question in the next slice, because slices use the pool.
+// onQuestion queues a question for the next slice, because only slices may use the pool. It answers some
+// questions at once.
 func (a *matcher) onQuestion(c *stage.Context, q question) {
 	taken := !slices.ContainsFunc(a.adds, func(t match.Ticket) bool { return t.ID == string(q.ticket) })
 	switch err := a.misfits[q.ticket]; {

@@ -29,7 +29,8 @@ func (w *world) skilled(id string, skill float64) {
 	assert.NoError(w, err)
 }
 
-// Why a ticket waits: the rule, the next expansion, the numbers; and in each other state of a ticket a sentence.
+// The explanation of a ticket in the pool contains the rule, the next expansion and the numbers. For each
+// other state of a ticket there is a sentence.
 func TestWhyATicketWaits(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.named("m", nearSkills, nil)
@@ -93,7 +94,8 @@ func TestWhyATicketWaits(t *testing.T) {
 	})
 }
 
-// Operators see the tickets that have not ended: the oldest first, however many they ask for, and how many there are.
+// Operators see the tickets that have not ended, oldest first and up to the requested number, and the total
+// number.
 func TestTicketsAreListedOldestFirst(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.named("m", nearSkills, nil)
@@ -124,7 +126,7 @@ func TestTicketsAreListedOldestFirst(t *testing.T) {
 	})
 }
 
-// A question while a pass is between two slices is answered; many at a time are refused.
+// A question is answered even while a pass is between two slices. Too many questions at a time are refused.
 func TestWhyDuringAPass(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(nil)
@@ -154,8 +156,8 @@ func TestWhyDuringAPass(t *testing.T) {
 	})
 }
 
-// EstimatedWaitTime is there once ten tickets were matched lately, says what tickets that have waited as long still waited, and
-// goes when nothing was matched for ten minutes.
+// EstimatedWaitTime appears once ten tickets were matched recently. It is the remaining wait of tickets that
+// had waited as long. It disappears when no ticket was matched for ten minutes.
 func TestTheEstimateIsHonest(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.config(func(r *messages.Matchmaker) { r.RequestTimeout = time.Hour })

@@ -18,24 +18,24 @@ import (
 	"troupe/messages"
 )
 
-// stubPlacer stands for the placements of a host, across restarts of matchmaking.
+// stubPlacer replaces the placements of a host. It keeps its state across restarts of matchmaking.
 type stubPlacer struct {
 	mu       sync.Mutex
-	outcomes []messages.PlacementStatus // of the next placements; after them FULFILLED
+	outcomes []messages.PlacementStatus // results of the next placements; after those, FULFILLED
 	hold     bool                       // placements stay PENDING
-	refuse   error                      // of Place
+	refuse   error                      // error of Place
 	dead     map[messages.GameSessionID]bool
 	started  []messages.StartPlacement
-	ended    map[messages.PlacementID]*messages.Placement // nil: PENDING
+	ended    map[messages.PlacementID]*messages.Placement // a nil entry is PENDING
 	awaiting map[messages.PlacementID][]func(PlacedMatch, error)
 	games    map[messages.GameSessionID]*stubGame
-	full     error  // of Fill with players
+	full     error  // error of Fill with players
 	noData   bool   // Fill refuses matchmaker data without players
 	filled   func() // called by the next Fill with players
 	fills    int    // calls of Fill with players
 }
 
-// set changes what becomes of placements.
+// set changes the state under the lock.
 func (s *stubPlacer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,16 +99,16 @@ func (s *stubPlacer) release() {
 	}
 }
 
-// world is a Supervisor with a stand-in for placements, in virtual time.
+// world is a Supervisor with a stubPlacer, in virtual time.
 type world struct {
 	*testing.T
 	stage   *stagetest.Stage
 	store   *storetest.Disk
 	placer  *stubPlacer
 	ref     *stage.Ref
-	parent  *rebuild.Supervisor[*State] // nil with direct
-	direct  bool                        // there is no Supervisor
-	manager *Manager                    // with direct
+	parent  *rebuild.Supervisor[*State] // nil if direct is set
+	direct  bool                        // run a Manager without a Supervisor
+	manager *Manager                    // set if direct is set
 	options Options
 	mu      sync.Mutex
 	events  []messages.Event
@@ -138,7 +138,7 @@ func bubble(t *testing.T, change func(*Options), f func(w *world)) {
 	})
 }
 
-// open starts a Supervisor from what the store has.
+// open starts a Supervisor from the content of the store.
 func (w *world) open() {
 	w.Helper()
 	state := assert.Value(Load(w.store))(w)
@@ -152,7 +152,7 @@ func (w *world) open() {
 	synctest.Wait()
 }
 
-// reopen ends matchmaking as the end of the process would, and starts it again.
+// reopen stops matchmaking as at the end of the process, and starts it again.
 func (w *world) reopen() {
 	w.Helper()
 	w.ref.Stop()
@@ -171,7 +171,8 @@ func (w *world) ruleSet(name, body string) (*messages.RuleSet, error) {
 	return request(w, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: messages.RuleSetName(name), Body: body}})
 }
 
-// config makes a rule set and a configuration, both named m; one-on-one with a queue unless change says otherwise.
+// config creates a rule set and a configuration, both named m. The rule set is one-on-one and the
+// configuration has a queue, unless change changes that.
 func (w *world) config(change func(*messages.Matchmaker)) {
 	w.Helper()
 	w.named("m", duel, change)
@@ -195,7 +196,7 @@ func (w *world) try(id, config string, players ...string) (*messages.Ticket, err
 	return request[messages.StartMatchmaking, *messages.Ticket](w, r)
 }
 
-// ask starts a ticket of configuration m, which must be QUEUED at once.
+// ask starts a ticket in configuration m. It must be QUEUED at once.
 func (w *world) ask(id string, players ...string) {
 	w.Helper()
 	t, err := w.try(id, "m", players...)
@@ -233,7 +234,7 @@ func (w *world) pass() {
 	stagetest.Pass(w.options.withDefaults().Interval)
 }
 
-// want checks the statuses of tickets, such as "T1 PLACING".
+// want checks the statuses of tickets. An element is, for example, "T1 PLACING".
 func (w *world) want(statuses ...string) {
 	w.Helper()
 	for _, s := range statuses {
@@ -244,7 +245,7 @@ func (w *world) want(statuses ...string) {
 	}
 }
 
-// told returns the events of a ticket, without the prefix Matchmaking.
+// told returns the types of a ticket's events, without the prefix Matchmaking.
 func (w *world) told(id string) (types []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -272,7 +273,7 @@ func (w *world) wantTold(id, want string) {
 	}
 }
 
-// detail returns the last event of a type.
+// detail returns the content of the last event of a type.
 func (w *world) detail(typ string) map[string]any {
 	w.Helper()
 	w.mu.Lock()
@@ -295,8 +296,8 @@ func (w *world) wantCode(err error, want messages.ErrorCode) {
 	}
 }
 
-// clean checks that the Manager has nothing left but ended tickets, and that the ids of events, by which a sink that is behind
-// reads them, grow in the order of what happened.
+// clean checks that the Manager has only ended tickets left. It also checks that event IDs increase in the
+// order of the events, because a sink that lags behind reads events by ID.
 func (w *world) clean() {
 	w.Helper()
 	w.mu.Lock()

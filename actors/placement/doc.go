@@ -1,15 +1,16 @@
-// Package placement keeps queues and placements, and finds a game session for each placement (service-api.md
-// 2.8, 2.9, 3). Ranking is a pure function of what a placement may try. Manager is the actor that owns all
-// of a host's. Its parent, a rebuild.Supervisor, rebuilds it from the store after a crash.
+// Package placement manages queues and placements and finds a game session for each placement (service-api.md 2.8, 2.9,
+// 3). Ranking is a pure function that orders the candidates for a placement. Manager is the actor that owns all queues
+// and placements of a host. Its parent, a rebuild.Supervisor, rebuilds it from the store after a crash.
 //
 //	PENDING -> FULFILLED | CANCELLED | TIMED_OUT | FAILED
 //
-// A request is answered when its placement's record is durable. A PENDING placement tries the candidates in passes: at
-// every whole second since its start (and at the ends of latency policies), and when a process becomes free. All placements
-// of a queue that are due share one request to the hosts, the oldest first. An attempt is a game session that a host
-// launches; a placement has one at a time. It ends in one transaction, with its event; the API shows the end after that.
+// A request is answered when the record of its placement is durable. A PENDING placement tries the candidates in
+// passes. A pass is made at every whole second since the placement's start, at the ends of latency policies, and when a
+// process becomes free. All placements of a queue that are due share one request to the hosts; the oldest placement
+// comes first. An attempt is a game session that a host launches. A placement has at most one attempt at a time. A
+// placement ends in one transaction, together with its event. The API shows the end afterwards.
 //
-// A placement, from the request to the event:
+// The steps of a placement, from the request to the event:
 //
 //	StartGameSessionPlacement (HTTP)      transport/serviceapi
 //	  -> Manager.onStart                  validate, transaction of the ledger
@@ -23,5 +24,5 @@
 //	  -> durable                          shown to the API; Options.OnEvent
 //	  -> events.Dispatcher.Post           webhooks, files, GET /events
 //
-// The package does not know game sessions, players or the wire, and delivers no events.
+// The package does not know the internals of game sessions, players or the wire format, and it does not deliver events.
 package placement

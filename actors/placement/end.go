@@ -10,7 +10,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// end ends a placement for a reason other than a request. Placed are the players of a FULFILLED one.
+// end ends a placement for a reason other than a request. placed lists the players if the status is FULFILLED.
 func (m *Manager) end(c *stage.Context, e *entry, status messages.PlacementStatus, placed []messages.PlacedPlayer) {
 	attempt := e.attempt
 	m.ledger.Do(ledger.Transaction{
@@ -24,12 +24,13 @@ func (m *Manager) end(c *stage.Context, e *entry, status messages.PlacementStatu
 	})
 }
 
-// ending returns the entry that ends a placement, and its attempt unless it is FULFILLED. If the store refuses it, the placement goes on.
+// ending returns the entry that ends a placement. The entry also ends the placement's attempt, unless the status is
+// FULFILLED. If the store refuses the entry, the placement continues.
 func (m *Manager) ending(c *stage.Context, e *entry, status messages.PlacementStatus, placed []messages.PlacedPlayer) ledger.Entry {
 	now := c.Now()
 	m.retention.Forget(now, 0)
 	record, why := final(e.record, now, status, placed), ""
-	switch q := e.queue; { // why the placement had no destination
+	switch q := e.queue; { // record why the placement had no destination
 	case status == messages.PlacementFailed && q.deleted:
 		why = m.noQueue(q.record.Name).Error()
 	case status == messages.PlacementTimedOut && q.noDestination != nil:

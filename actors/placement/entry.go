@@ -13,41 +13,41 @@ import (
 type state uint8
 
 const (
-	idle       state = iota + 1 // between passes
+	idle       state = iota + 1 // waits for its next pass
 	passing                     // in the current or next pass of its queue
 	launching                   // waits for the hosts' answer to a launch
 	activating                  // the game session is ACTIVATING
-	reserving                   // player sessions are being reserved
+	reserving                   // its player sessions are being reserved
 	ending                      // its final record is being stored
 	ended
 )
 
-// entry is one use of a placement id.
+// entry is the state of one placement. A placement id may be reused, in which case there is a new entry.
 type entry struct {
-	record *messages.Placement // as the API shows it, once durable
+	record *messages.Placement // shown by the API once durable
 	state  state
 	kept   ledger.Kept
 
-	// While PENDING.
+	// The following fields are used while the placement is PENDING.
 	queue     *queue
 	ranking   *Ranking
-	start     time.Time // of the monotonic clock
-	number    uint64    // in the order of starts
-	due       time.Time // of the next step
-	index     int       // in Manager.due; -1: not there
+	start     time.Time // monotonic clock
+	number    uint64    // sequence number, in the order of starts
+	due       time.Time // time of the next step
+	index     int       // index in Manager.due, or -1 if the entry is not in it
 	passes    int
-	order     []messages.Candidate // of the pass, and the position in it
+	order     []messages.Candidate // candidates of the pass; at is the position in it
 	at        int
-	stale     bool // pass.room is older than the end of an attempt of this placement: ignore it
-	tries     int  // number of the attempt, to recognise late answers
+	stale     bool // pass.room is older than the end of this placement's last attempt, so it must be ignored
+	tries     int  // number of the current attempt, used to recognize late answers
 	attempt   messages.GameSessionID
 	awaiting  []stage.Request[Place, *messages.Placement]
-	fulfilled bool // it is being FULFILLED: the attempt is not ended
+	fulfilled bool // the placement is becoming FULFILLED, so its attempt must not be ended
 }
 
 func (e *entry) id() messages.PlacementID { return e.record.Request.ID }
 
-// answer tells those who wait for the end of the placement.
+// answer answers the requests that wait for the end of the placement.
 func (e *entry) answer(err error) {
 	waiting := e.awaiting
 	e.awaiting = nil
@@ -58,32 +58,32 @@ func (e *entry) answer(err error) {
 
 func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout) }
 
-// queue is a queue with its placements. Its booleans are independent: a deletion, an unhandled event, and a pause.
+// queue is a queue and its placements. Its booleans are independent of each other.
 type queue struct {
 	record        *messages.Queue
 	deleted       bool
-	noDestination error    // why no destination accepts placements; nil: one does
-	pending       []*entry // oldest first; ended ones are removed later
-	endedCount    int      // how many of pending have ended
+	noDestination error    // reason why no destination accepts placements; nil if one does
+	pending       []*entry // oldest first; ended placements are removed later
+	endedCount    int      // number of ended placements in pending
 
 	waiting   []*entry // placements for the next pass
-	roomFreed bool     // a process became free: all placements are due
-	paused    bool     // after a long pass: roomFreed does not start the next one at once
+	roomFreed bool     // a process has become free, so all placements are due
+	paused    bool     // after a long pass, freed processes do not start another pass at once
 	pass      queuePass
 }
 
-// queuePass is one pass over the candidates, which several placements of the queue share.
+// queuePass is one pass over the candidates. Several placements of the queue share it.
 //
 //	noPass -> asking (the hosts, for candidates) -> walking -> noPass
 type queuePass struct {
 	stage      passStage
 	candidates []messages.Candidate
 	room       map[destination]bool
-	rooms      int      // how many of room are true
-	batch      []*entry // not tried yet
-	blocked    []*entry // wait for the answer to a launch, even after the pass
+	rooms      int      // number of true values in room
+	batch      []*entry // placements that have not been tried yet
+	blocked    []*entry // placements that wait for the answer to a launch; they may stay here after the pass
 	stalled    bool     // the queue is in Manager.stalled
-	tried      int      // placements that this pass has tried
+	tried      int      // number of placements that this pass has tried
 }
 
 type passStage uint8
@@ -94,7 +94,8 @@ const (
 	walking
 )
 
-// countEnded counts a placement that is no longer PENDING, and removes such ones when there are many.
+// countEnded counts a placement that is no longer PENDING. When there are many ended placements in pending, it removes
+// them.
 func (q *queue) countEnded() {
 	q.endedCount++
 	if q.endedCount > 32 && q.endedCount > len(q.pending)/2 {

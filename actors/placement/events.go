@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// detail is the event about the end of a placement (service-api.md 5.2).
+// detail is the content of the event about the end of a placement (service-api.md 5.2).
 type detail struct {
 	Type              string       `json:"type"`
 	PlacementID       string       `json:"placementId"`
@@ -20,9 +20,9 @@ type detail struct {
 	StartTime         string       `json:"startTime"`
 	EndTime           string       `json:"endTime"`
 	GameSessionRegion string       `json:"gameSessionRegion,omitempty"`
-	Placed            *[]placement `json:"placedPlayerSessions,omitempty"` // nil unless fulfilled, then maybe empty
+	Placed            *[]placement `json:"placedPlayerSessions,omitempty"` // nil unless FULFILLED; may be empty if FULFILLED
 	CustomEventData   string       `json:"customEventData,omitempty"`
-	Reason            string       `json:"reason,omitempty"` // not in GameLift's events: why the queue had no destination
+	Reason            string       `json:"reason,omitempty"` // not in GameLift's events: the reason why the queue had no destination
 }
 
 type placement struct {
@@ -37,7 +37,8 @@ var eventTypes = map[messages.PlacementStatus]string{
 	messages.PlacementFailed:    "PlacementFailed",
 }
 
-// eventOf returns the event about the end of a placement. Reason says why the queue had no destination, and is empty if it had one.
+// eventOf returns the event about the end of a placement. reason says why the queue had no destination. It is empty if
+// the queue had one.
 func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.Event {
 	d := detail{
 		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData, Reason: reason,
@@ -54,7 +55,7 @@ func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.E
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
-		panic("placement: " + err.Error()) // strings only
+		panic("placement: " + err.Error()) // cannot happen: the detail contains only strings
 	}
 	return messages.Event{
 		ID: uuid.Must(uuid.NewV7()).String(), Kind: messages.EventPlacement, Type: d.Type, Time: p.Ended, Name: string(q.Name), ARN: q.ARN, Target: q.Notify, Detail: text,

@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// The times of an event are those that DescribeGameSessionPlacement shows.
+// The times in an event must be those that DescribeGameSessionPlacement shows.
 func TestTimesOfEventsAreThoseThatAreShown(t *testing.T) {
 	e := eventOf(&messages.Queue{}, &messages.Placement{Status: messages.PlacementTimedOut, Started: time.UnixMicro(1_000_500), Ended: time.UnixMicro(2_999_499)}, "")
 	for _, want := range []string{`"startTime":"1970-01-01T00:00:01.001Z"`, `"endTime":"1970-01-01T00:00:02.999Z"`} {

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// A panic between two steps of a placement costs its attempt, and nothing else.
+// A panic between two steps of a placement ends the current attempt but has no other effect.
 func TestPanicAtAFailpoint(t *testing.T) {
 	for _, point := range []string{fault.PlacementLaunched, fault.PlacementSeated} {
 		bubble(t, nil, func(t *testing.T, w *world) {

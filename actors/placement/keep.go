@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// State is what the store has: queues and placements.
+// State is what the store contains: queues and placements.
 type State struct {
 	store.Unread
 	queues     []*messages.Queue
@@ -48,7 +48,8 @@ func (s *State) InEffect(configured []*messages.Queue) []*messages.Queue {
 	return store.InEffect(s.queues, configured, func(q *messages.Queue) string { return string(q.Name) }, func(q *messages.Queue) bool { return q.Timeout <= 0 })
 }
 
-// deletion returns the change that deletes a queue. Of a configured one a record stays: otherwise the next start would restore it.
+// deletion returns the change that deletes a queue. For a configured queue it leaves a record that marks the deletion,
+// because otherwise the next start would restore the queue.
 func (m *Manager) deletion(name messages.QueueName) store.Change {
 	if slices.ContainsFunc(m.o.Queues, func(q *messages.Queue) bool { return q.Name == name }) {
 		return store.Put(store.Queue, string(name), messages.Queue{Name: name})
@@ -56,8 +57,9 @@ func (m *Manager) deletion(name messages.QueueName) store.Change {
 	return store.Delete(store.Queue, string(name))
 }
 
-// restore restores the state. PENDING placements continue from their start with new attempts, because the game sessions of
-// earlier attempts are TERMINATED. Placements whose queue does not exist become FAILED.
+// restore restores the state. PENDING placements continue with new attempts, because the game sessions of earlier
+// attempts are TERMINATED. Their timeouts still count from the original start. Placements whose queue does not exist
+// become FAILED.
 func (m *Manager) restore(c *stage.Context) {
 	s := m.restored
 	m.restored, m.unread = nil, s.Unread
@@ -66,7 +68,8 @@ func (m *Manager) restore(c *stage.Context) {
 		record.ARN = m.queueARN(q.Name)
 		m.queues[q.Name] = &queue{record: &record}
 	}
-	slices.SortStableFunc(s.placements, func(a, b storedPlacement) int { // by the end, or by the start
+	// Sort by the time of the end, or of the start if the placement has not ended.
+	slices.SortStableFunc(s.placements, func(a, b storedPlacement) int {
 		x, y := a.record, b.record
 		return cmp.Or(cmp.Or(x.Ended, x.Started).Compare(cmp.Or(y.Ended, y.Started)), cmp.Compare(x.Request.ID, y.Request.ID))
 	})
@@ -92,11 +95,11 @@ func (m *Manager) restore(c *stage.Context) {
 
 func (m *Manager) resumePlacement(c *stage.Context, p storedPlacement, now time.Time) {
 	q := m.queues[p.record.Request.Queue]
-	if q == nil { // a substitute, so that the placement can fail
+	if q == nil { // create a substitute queue, so that the placement can fail
 		q = &queue{record: &messages.Queue{Name: p.record.Request.Queue, ARN: m.queueARN(p.record.Request.Queue)}, deleted: true}
 	}
 	e := m.add(q, p.record, p.bytes)
 	e.start = e.start.Add(-max(now.Sub(p.record.Started), 0))
-	e.passes = 1 // the first pass was in the earlier process
+	e.passes = 1 // the first pass took place in the earlier process
 	m.begin(c, e)
 }

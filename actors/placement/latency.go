@@ -8,13 +8,14 @@ import (
 	"troupe/messages"
 )
 
-// measured is the latency that the players of a request reported for one location.
+// measured holds the latencies that a request's players reported for one location.
 type measured struct {
-	mean float64 // over the players who reported it (D-228)
+	mean float64 // mean over the players that reported a latency (D-228)
 	most float64
 }
 
-// summarize computes mean and maximum by location. The last report of a player for a location counts; their order has no other effect.
+// summarize computes the mean and the maximum for each location. Only the last report of a player for a location
+// counts. Otherwise the order of the reports has no effect.
 func summarize(reports []messages.PlayerLatency) map[string]measured {
 	type report struct {
 		player   messages.PlayerID
@@ -30,7 +31,7 @@ func summarize(reports []messages.PlayerLatency) map[string]measured {
 	}
 	summary := make(map[string]measured, len(values))
 	for location, vs := range values {
-		slices.Sort(vs) // the sum of floats depends on their order
+		slices.Sort(vs) // the sum of floats depends on their order, so sort them first
 		sum := 0.0
 		for _, v := range vs {
 			sum += v
@@ -40,7 +41,8 @@ func summarize(reports []messages.PlayerLatency) map[string]measured {
 	return summary
 }
 
-// latencyCap returns the latency limit, if any, at t after the start (service-api.md 3.2). Left is for how long; 0: until the timeout.
+// latencyCap returns the latency limit at the time t after the start (service-api.md 3.2). capped is false if there is
+// no limit. left is how long the limit still applies; 0 means until the timeout.
 func latencyCap(policies []messages.LatencyPolicy, t time.Duration) (ms int, left time.Duration, capped bool) {
 	policies = slices.Clone(policies)
 	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })

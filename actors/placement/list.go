@@ -11,7 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// list returns placements for operators: those that wait, and of those that ended the last listedMax at most, the newest first.
+// list returns placements for operators, newest first. It contains all PENDING placements, and ended ones among the
+// last listedMax that ended.
 func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.PlacementState {
 	wanted := func(e *entry) bool {
 		r := e.record
@@ -43,14 +44,15 @@ func (m *Manager) list(c *stage.Context, q messages.PlacementList) []messages.Pl
 	return shown
 }
 
-// listedMax bounds the ended placements that a list looks at.
+// listedMax limits the number of ended placements that a list examines.
 const listedMax = 10_000
 
-// waitedMax bounds, in bytes, the sentence that an ended placement keeps.
+// waitedMax limits the length of the text that an ended placement keeps, in bytes.
 const waitedMax = 600
 
-// waited says why a placement that ends now waited last. For one that gets its game session, this is a number: a sentence for each
-// pass that found nothing would cost too much while ten thousand placements wait.
+// waited returns the reason for which a placement that ends now was last waiting. For a FULFILLED placement it returns
+// only the number of passes without room. A detailed text for each such pass would be too expensive while ten thousand
+// placements wait.
 func (e *entry) waited(fulfilled bool) string {
 	switch {
 	case fulfilled && e.passes == 0:
@@ -65,7 +67,7 @@ func (e *entry) waited(fulfilled bool) string {
 	return text
 }
 
-// waits says why a placement has no game session yet.
+// waits returns the reason why a placement has no game session yet.
 func (e *entry) waits(now time.Time) string {
 	q := e.queue
 	switch {
@@ -87,7 +89,8 @@ func (e *entry) waits(now time.Time) string {
 	return e.ranking.waits(q.record, now.Sub(e.start), e.passes == 0, q.pass.candidates, q.pass.room)
 }
 
-// waits says which candidates of the last pass are excluded at time t after the placement's start, by which rule, and which are full.
+// waits describes the candidates of the last pass at the time t after the placement's start: which of them are
+// excluded, by which rule, and which are full.
 func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidates []messages.Candidate, room map[destination]bool) string {
 	most, left, capped := latencyCap(q.Policies, t)
 	until := "until the placement times out"
@@ -127,5 +130,5 @@ func (k *Ranking) waits(q *messages.Queue, t time.Duration, first bool, candidat
 	return strings.Join(reasons, "; ")
 }
 
-// reasonsMax bounds the candidates that a sentence names.
+// reasonsMax limits the number of candidates that the text names.
 const reasonsMax = 8

@@ -19,7 +19,7 @@ func (w *world) listed(q messages.PlacementList) []messages.PlacementState {
 	return found
 }
 
-// An operator asks why a placement waits: each candidate of its queue has a reason.
+// An operator asks why a placement is waiting. Each candidate of its queue must have a reason.
 func TestAListSaysWhyAPlacementWaits(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A us-east-1", "B us-west-2", "C eu-west-1")
@@ -52,7 +52,7 @@ func TestAListSaysWhyAPlacementWaits(t *testing.T) {
 	})
 }
 
-// What an ended placement waited for is still known.
+// The reason why an ended placement was waiting remains available.
 func TestAnEndedPlacementSaysWhyItWaited(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A us-east-1")
@@ -109,7 +109,7 @@ func TestAListIsBoundedAndFiltered(t *testing.T) {
 	})
 }
 
-// Placements count while they wait, and by how they ended; a crash and a restart change nothing.
+// Placements are counted while they wait, and by their outcome. A crash and a restart do not change the counts.
 func TestPlacementsAreCounted(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		n := w.stage.Count
@@ -118,7 +118,7 @@ func TestPlacementsAreCounted(t *testing.T) {
 		for _, id := range []messages.PlacementID{"a", "b", "c"} {
 			w.placed(messages.StartPlacement{ID: id})
 		}
-		synctest.Wait() // they are answered first, and counted then
+		synctest.Wait() // they are answered before they are counted
 		assert.Equal(t, "wait, of 3", n.PlacementsWaiting.Load(), 3)
 		assert.OK(w.cancel("a"))(t)
 		w.crash()

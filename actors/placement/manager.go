@@ -17,27 +17,28 @@ import (
 // Manager is the actor that owns all queues and placements.
 type Manager struct {
 	o        Options
-	hosts    messages.Sender // answers package messages' requests of placements
-	room     uint64          // Version of the last AwaitRoom
-	restored *State          // nil once it has started
+	hosts    messages.Sender // answers the requests of placements defined in package messages
+	room     uint64          // Version of the last AwaitRoom answer
+	restored *State          // set to nil when the actor starts
 	unread   store.Unread    // damaged records; set once
 
-	// owned by the actor
+	// The actor owns the following fields.
 	queues     map[messages.QueueName]*queue
 	placements map[messages.PlacementID]*entry
 	attempts   map[messages.GameSessionID]*entry
 	due        dueHeap
 	timer      *stage.Timer
-	armed      time.Time           // when timer fires; zero: it does not run
-	launches   map[destination]int // without an answer yet
-	stalled    []*queue            // wait for the answer to a launch
+	armed      time.Time           // time at which timer fires; zero if the timer is not running
+	launches   map[destination]int // number of launches without an answer
+	stalled    []*queue            // queues that wait for the answer to a launch
 	retention  *ledger.Retention   // of placements
 	started    uint64
 	draining   bool
 	ledger     *ledger.Ledger
 }
 
-// New returns the supervisor of a Manager that starts with s, a result of Load. The owners of game sessions, such as a fleet.Registry, answer what it sends to hosts.
+// New returns the supervisor of a Manager that starts with s, a result of Load. hosts forwards requests to the owners
+// of game sessions, such as a fleet.Registry.
 func New(o Options, hosts messages.Sender, s *State) *rebuild.Supervisor[*State] {
 	if s == nil {
 		s = new(State)
@@ -45,7 +46,10 @@ func New(o Options, hosts messages.Sender, s *State) *rebuild.Supervisor[*State]
 	o = o.withDefaults()
 	return rebuild.New(rebuild.Options[*State]{
 		What: "queues and placements", Kind: counters.ActorPlacement, Store: o.Store, Load: Load,
-		New: func(s *State) stage.Actor { return newManager(o, hosts, s) },
+		New: func(s *State, from store.Store) stage.Actor {
+			o.Store = from
+			return newManager(o, hosts, s)
+		},
 	}, s)
 }
 
@@ -61,9 +65,9 @@ func newManager(o Options, hosts messages.Sender, s *State) *Manager {
 
 var errStopped error = messages.Errorf(messages.Unavailable, "placements are not available at the moment")
 
-// Messages of the Manager to itself.
+// Messages that the Manager sends to itself.
 type (
-	// run calls f. Timers and the answers of hosts send it.
+	// run calls f. Timers and answers from hosts send it.
 	run                 struct{ f func(*stage.Context) }
 	gameSessionLaunched struct {
 		hosts       messages.Sender
@@ -75,7 +79,7 @@ type (
 	}
 )
 
-// OnDeadLetter implements stage.DeadLetter: it ends the game session, because no Manager is left to use it.
+// OnDeadLetter implements stage.DeadLetter. It ends the game session, because there is no Manager left to use it.
 func (l gameSessionLaunched) OnDeadLetter() {
 	if l.game != nil {
 		giveUp(l.hosts, l.game.ID)
@@ -121,7 +125,7 @@ func (m *Manager) countWaiting(c *stage.Context) {
 	c.Counters().PlacementsWaiting.Store(int64(len(m.due)))
 }
 
-// Stopped implements stage.Actor. After a crash it ends all attempts: the next Manager starts new ones.
+// Stopped implements stage.Actor. After a crash it ends all attempts, because the next Manager starts new ones.
 func (m *Manager) Stopped(c *stage.Context) {
 	m.ledger.Stop(true)
 	for _, e := range m.placements {
@@ -131,7 +135,7 @@ func (m *Manager) Stopped(c *stage.Context) {
 		return
 	}
 	for id, e := range m.attempts {
-		if e.state != ending || !e.fulfilled { // otherwise the result of the commit decides: see end
+		if e.state != ending || !e.fulfilled { // otherwise the result of the commit decides (see end)
 			giveUp(m.hosts, id)
 		}
 	}
@@ -190,7 +194,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	m.countWaiting(c)
 }
 
-// onTick calls step for all placements that are due and sets the timer for the next.
+// onTick calls step for all placements that are due and sets the timer for the next one.
 func (m *Manager) onTick(c *stage.Context) {
 	m.armed = time.Time{}
 	now := time.Now()
@@ -207,7 +211,8 @@ func (m *Manager) onTick(c *stage.Context) {
 	m.arm()
 }
 
-// step ends a placement that has timed out. Otherwise it makes the next pass due and reports true.
+// step ends a placement that has timed out or whose queue was deleted. Otherwise, if the placement is idle, step adds
+// it to its queue's next pass and returns true.
 func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	m.due.schedule(e, nextStep(e, now))
 	switch {
@@ -224,7 +229,7 @@ func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	return false
 }
 
-// nextStep returns the next whole second since the start, or the timeout if that is earlier.
+// nextStep returns the next whole second since the placement's start, or its timeout if that is earlier.
 func nextStep(e *entry, now time.Time) time.Time {
 	passed := max(now.Sub(e.start), 0)
 	at := e.start.Add(passed.Truncate(passEvery) + passEvery)
@@ -234,7 +239,7 @@ func nextStep(e *entry, now time.Time) time.Time {
 	return at
 }
 
-// arm sets the timer to the first step that is due.
+// arm sets the timer for the first step that is due.
 func (m *Manager) arm() {
 	if len(m.due) == 0 {
 		return
@@ -246,7 +251,7 @@ func (m *Manager) arm() {
 }
 
 func (m *Manager) endAttempt(e *entry) {
-	e.tries++ // answers to the old attempt are ignored
+	e.tries++ // so that answers to the old attempt are ignored
 	if e.attempt != "" {
 		delete(m.attempts, e.attempt)
 		giveUp(m.hosts, e.attempt)

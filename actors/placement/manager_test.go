@@ -22,8 +22,7 @@ func bubble(t *testing.T, change func(*Options), f func(t *testing.T, w *world))
 	})
 }
 
-// The vectors of service-api.md 3.5: at which destination and when each ends.
-// API-47.
+// The vectors of service-api.md 3.5: where and when each placement ends. API-47.
 func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 	v0 := []string{"player1 us-east-1 100", "player1 us-west-2 50", "player2 us-east-1 120", "player2 us-west-2 150"}
 	v6 := []string{"p1 us-east-1 90", "p2 us-east-1 30", "p2 us-west-2 70"}
@@ -40,7 +39,7 @@ func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 		policies  []messages.LatencyPolicy
 		timeout   int
 		room      []at
-		want      string // location; empty: TIMED_OUT
+		want      string // location; empty means TIMED_OUT
 		wantAt    int
 	}{
 		{"V0 both from 0", fleets0, v0, cap0, 120, []at{{"E/us-east-1", 0}, {"W/us-west-2", 0}}, "us-east-1", 0},
@@ -138,7 +137,7 @@ func TestTheRecordOfAFulfilledPlacement(t *testing.T) {
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}, CustomEventData: "data", Notify: "arn:aws:sns:x"})
 		w.placed(messages.StartPlacement{ID: "p", Players: players("x", "y")})
 		synctest.Wait()
-		// The latest attempt shows while it is PENDING.
+		// While the placement is PENDING, its record shows the latest attempt.
 		if p := w.want("p", messages.PlacementPending); p.GameSessionID == "" || p.Location != "a-1" || p.Placed != nil {
 			t.Fatalf("%+v", p)
 		}
@@ -199,7 +198,7 @@ func TestStopCancelsAPendingPlacement(t *testing.T) {
 	})
 }
 
-// A cancel and a fulfilment at the same time: the one that is stored first wins.
+// A cancellation and a fulfilment occur at the same time. The one that is stored first wins.
 func TestStopWhileTheEndIsBeingStored(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		bubble(t, nil, func(t *testing.T, w *world) {
@@ -228,7 +227,7 @@ func TestStopWhileTheEndIsBeingStored(t *testing.T) {
 			}
 			w.store.Refuse()
 			w.store.Release()
-			one, other := <-answers, <-answers // of two goroutines, in any order
+			one, other := <-answers, <-answers // the answers of two goroutines may come in any order
 			if one != nil {
 				one, other = other, one
 			}
@@ -270,7 +269,7 @@ func TestDeletingTheQueueFailsItsPlacements(t *testing.T) {
 		wantCode(t, w.drop("q"), messages.NotFound)
 		_, err := w.startPlacement(messages.StartPlacement{ID: "late"})
 		wantCode(t, err, messages.NotFound)
-		w.queue(messages.Queue{}) // the name can be used again
+		w.queue(messages.Queue{}) // the name can be reused
 	})
 }
 
@@ -353,7 +352,7 @@ func TestAllAttemptsFail(t *testing.T) {
 			for _, g := range s.made {
 				at = append(at, g.since.Sub(w.start))
 			}
-			// One at a time, at the next whole second after the last has failed.
+			// One attempt at a time, each at the first whole second after the previous one has failed.
 			assert.List(t, "attempts at", at, []time.Duration{0, 3 * time.Second, 6 * time.Second, 9 * time.Second})
 		})
 		if live := w.live(); len(live) > 0 {
@@ -362,7 +361,7 @@ func TestAllAttemptsFail(t *testing.T) {
 	})
 }
 
-// An override of locations: one pass, or for ever.
+// An override of locations applies either to one pass or forever.
 func TestOverride(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1", "B b-1")
@@ -387,7 +386,7 @@ func TestOverride(t *testing.T) {
 	})
 }
 
-// The oldest placements are served first, and few of thousands that wait launch at a time.
+// The oldest placements are served first. Of thousands of waiting placements, only a few launch at the same time.
 func TestOldestFirst(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -414,7 +413,7 @@ func TestOldestFirst(t *testing.T) {
 	})
 }
 
-// Thousands of placements that cannot use a free process do not cause a pass for each one.
+// If thousands of placements cannot use a free process, they do not each cause a pass.
 func TestRoomThatNoPlacementCanUse(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1", "B b-1")
@@ -437,7 +436,7 @@ func TestRoomThatNoPlacementCanUse(t *testing.T) {
 	})
 }
 
-// The settings of a queue apply from the next pass on.
+// Changed settings of a queue apply from the next pass on.
 func TestUpdateOfAQueueReachesItsPlacements(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1", "B b-1")
@@ -455,8 +454,7 @@ func TestUpdateOfAQueueReachesItsPlacements(t *testing.T) {
 	})
 }
 
-// The API shows the end of a placement after it is durable and before its event is sent.
-// API-53.
+// The API shows the end of a placement after it is durable and before its event is sent. API-53.
 func TestTheStateIsVisibleBeforeTheEvent(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -539,7 +537,7 @@ func TestBounds(t *testing.T) {
 		w.placed(messages.StartPlacement{ID: "last"})
 		left := 0
 		_, _ = w.store.Load("placement", func(string, []byte) error { left++; return nil })
-		if left != 2 { // next, which has timed out by then, is the one that is left; and last
+		if left != 2 { // "last", and "next", which has timed out by then
 			t.Errorf("%d records", left)
 		}
 	})
@@ -621,7 +619,7 @@ func TestTagsOfAQueue(t *testing.T) {
 	})
 }
 
-// Place starts one placement for one id, however often it is asked, and all who ask get its end.
+// Place starts only one placement per id, no matter how often it is requested. All callers get the result.
 func TestPlace(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -646,7 +644,7 @@ func TestPlace(t *testing.T) {
 		}
 		w.store.Hold()
 		place("p", "q")
-		place("p", "q") // while the first is being stored
+		place("p", "q") // while the first placement is being stored
 		w.store.Release()
 		stagetest.Pass(time.Second)
 		place("p", "q") // while it is PENDING
@@ -654,7 +652,7 @@ func TestPlace(t *testing.T) {
 		w.free("A/a-1", 2)
 		synctest.Wait()
 		want("FULFILLED", "FULFILLED", "FULFILLED")
-		place("p", "q") // after its end
+		place("p", "q") // after it has ended
 		want("FULFILLED")
 		if live := w.live(); len(live) != 1 {
 			t.Errorf("%v live", live)

@@ -8,24 +8,27 @@ import (
 	"troupe/messages"
 )
 
-// Options configure queues and placements. Values are set once.
+// Options configure queues and placements. They must not change.
 type Options struct {
-	// Region and Account (12 digits; empty: zeros) are parts of the ARNs of queues.
+	// Region and Account are parts of the ARNs of queues. Account has 12 digits; if it is empty, all are zero.
 	Region, Account string
-	// Queues exist from the start, unless the store has a queue of the same name.
+	// Queues are the configured queues. A queue of the same name in the store takes precedence.
 	Queues []*messages.Queue
-	// Store keeps queues and placements; required. The caller closes it.
+	// Store holds queues and placements. It is required. The caller closes it.
 	Store store.Store
-	// OnEvent receives the event of each end once it is durable, on any goroutine. It must not block. Nil drops the events.
+	// OnEvent receives the event of each ended placement once it is durable. It is called from any goroutine and must
+	// not block. If it is nil, events are dropped.
 	OnEvent func(messages.Event)
-	// QueuesMax bounds the queues; 0: 1000.
+	// QueuesMax limits the number of queues. 0 means 1000.
 	QueuesMax int
-	// PendingMax bounds the placements that are PENDING; 0: 20,000.
+	// PendingMax limits the number of PENDING placements. 0 means 20,000.
 	PendingMax int
-	// EndedMax and EndedKeep bound the ended placements that are kept (service-api.md 2.9); 0: 100,000, and 30 days.
+	// EndedMax limits how many ended placements are kept, and EndedKeep limits how long (service-api.md 2.9). 0 means
+	// 100,000 and 30 days.
 	EndedMax  int
 	EndedKeep time.Duration
-	// BytesMax bounds the records of all placements together; the placements that ended first are forgotten first. 0: 256 MiB.
+	// BytesMax limits the total size of the records of all placements. The placements that ended first are forgotten
+	// first. 0 means 256 MiB.
 	BytesMax int
 }
 
@@ -45,23 +48,26 @@ func (o Options) withDefaults() Options {
 const (
 	// passEvery is the time between two passes of a placement.
 	passEvery = time.Second
-	// launchesMax bounds the unanswered launches at one fleet and location: otherwise all placements would ask for one freed process.
+	// launchesMax limits the number of unanswered launches per fleet and location. Without it, all placements would try
+	// to launch at a single freed process.
 	launchesMax = 64
-	// turnMax bounds the placements tried before the actor handles other messages.
+	// turnMax limits the number of placements that are tried before the actor handles other messages.
 	turnMax = 128
-	// pauseFor is how long a queue skips the passes for freed processes after one of more than turnMax placements.
+	// pauseFor is how long a queue ignores freed processes after a pass with more than turnMax placements.
 	pauseFor = 100 * time.Millisecond
 )
 
-// Messages to the Supervisor, besides the requests of package messages.
+// Messages to the Supervisor, in addition to the requests of package messages.
 type (
-	// Place starts a placement, unless its id exists, and reads it once it has ended: up to the queue's timeout, so for actors only.
+	// Place starts a placement, unless one with its id exists. It is answered when the placement has ended, which may
+	// take as long as the queue's timeout. Therefore only actors may use it.
 	Place struct {
 		messages.ToPlacements[*messages.Placement]
 		Placement messages.StartPlacement
 	}
-	// Drain stops starting and trying placements. PENDING ones continue after the next start of the host, if its store is durable.
+	// Drain stops starting and trying placements. If the store is durable, PENDING placements continue after the next
+	// start of the host.
 	Drain struct{}
-	// CancelDrain starts and tries placements again.
+	// CancelDrain resumes starting and trying placements.
 	CancelDrain struct{}
 )

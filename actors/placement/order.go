@@ -9,11 +9,12 @@ import (
 	"troupe/messages"
 )
 
-// Ranking orders candidates for one request. Use NewRanking. A Ranking is immutable, and its methods depend on their arguments alone.
+// Ranking orders candidates for one request. It is created by NewRanking. A Ranking is immutable, and the results of
+// its methods depend only on their arguments.
 type Ranking struct {
-	latencies map[string]measured // nil: not a latency request
+	latencies map[string]measured // nil if the request contains no latencies
 	override  []string
-	only      bool // all passes use only the locations of override
+	only      bool // use only the locations in override, in all passes
 }
 
 // NewRanking prepares the order of candidates for a request.
@@ -25,9 +26,10 @@ func NewRanking(r *messages.StartPlacement) *Ranking {
 	return k
 }
 
-// Order returns the candidates that a pass may try at time t after the placement's start, best first (service-api.md 3.2, 3.3): in the
-// first pass only the locations of the request, if it has any. It ignores Room and the order of the candidates, and returns each fleet
-// and location once, with the lowest destination.
+// Order returns the candidates that a pass may try at the time t after the placement's start, best first
+// (service-api.md 3.2, 3.3). The first pass uses only the locations in the request, if there are any. Order ignores
+// Room and the order of the candidates. It returns each pair of fleet and location only once, with the lowest
+// destination.
 func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidates []messages.Candidate) []messages.Candidate {
 	most, _, capped := latencyCap(q.Policies, t)
 	alone := len(k.override) > 0 && (first || k.only)
@@ -36,7 +38,7 @@ func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidat
 		switch {
 		case q.AllowedLocations != nil && !slices.Contains(q.AllowedLocations, c.Location),
 			alone && !slices.Contains(k.override, c.Location),
-			capped && k.latencies[c.Location].most > float64(most): // equal is allowed, unknown is 0 (D-227)
+			capped && k.latencies[c.Location].most > float64(most): // an equal latency is allowed; an unknown latency counts as 0 (D-227)
 		default:
 			eligible = append(eligible, c)
 		}
@@ -67,7 +69,7 @@ func keys(q *messages.Queue, latencies bool) []messages.Priority {
 	case latencies:
 		return all
 	}
-	return all[2:] // without latencies, cost is ignored (D-223)
+	return all[2:] // without latencies, the cost is ignored (D-223)
 }
 
 func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b messages.Candidate) int {
@@ -84,7 +86,7 @@ func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b message
 	return 0
 }
 
-// mean returns the mean latency of a location, infinite if nobody reported it.
+// mean returns the mean latency of a location. It is infinite if nobody reported a latency.
 func (k *Ranking) mean(location string) float64 {
 	if l, reported := k.latencies[location]; reported {
 		return l.mean
@@ -92,7 +94,8 @@ func (k *Ranking) mean(location string) float64 {
 	return math.Inf(1)
 }
 
-// rank returns the position of a location in the override, followed by the queue's order. Locations in neither have the same last rank.
+// rank returns the position of a location in the override followed by the queue's order. All locations that are in
+// neither share the last rank.
 func (k *Ranking) rank(q *messages.Queue, location string) int {
 	if i := slices.Index(k.override, location); i >= 0 {
 		return i
@@ -103,7 +106,8 @@ func (k *Ranking) rank(q *messages.Queue, location string) int {
 	return len(k.override) + len(q.LocationOrder)
 }
 
-// distinct keeps one candidate per fleet and location, the one with the lowest destination. It does not reorder the others.
+// distinct keeps only one candidate for each pair of fleet and location: the one with the lowest destination. It does
+// not reorder the candidates.
 func distinct(sorted []messages.Candidate) []messages.Candidate {
 	lowest := make(map[destination]int, len(sorted))
 	for _, c := range sorted {
@@ -116,12 +120,12 @@ func distinct(sorted []messages.Candidate) []messages.Candidate {
 		if !left || i != c.Destination {
 			return true
 		}
-		delete(lowest, destinationOf(c)) // drops an identical candidate
+		delete(lowest, destinationOf(c)) // so that another identical candidate is dropped
 		return false
 	})
 }
 
-// destination is where a game session may run: a fleet and one of its locations.
+// destination is a place at which a game session may run: a fleet and one of its locations.
 type destination struct {
 	fleet    messages.FleetID
 	location string

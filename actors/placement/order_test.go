@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// candidatesOf makes candidates of destinations such as "W us-west-2 0.5": fleet, its
-// locations with comma between, and its cost.
+// candidatesOf parses candidates from strings such as "W us-west-2 0.5": the fleet, its locations separated by commas,
+// and its cost.
 func candidatesOf(t testing.TB, destinations ...string) []messages.Candidate {
 	t.Helper()
 	var all []messages.Candidate
@@ -30,7 +30,7 @@ func candidatesOf(t testing.TB, destinations ...string) []messages.Candidate {
 	return all
 }
 
-// latenciesOf reads reports such as "p1 us-east-1 100".
+// latenciesOf parses latency reports such as "p1 us-east-1 100".
 func latenciesOf(t testing.TB, reports ...string) (all []messages.PlayerLatency) {
 	t.Helper()
 	for _, r := range reports {
@@ -70,15 +70,14 @@ func prioritized(locations string, order ...messages.Priority) messages.Queue {
 	return q
 }
 
-// pass is a range of passes: at the whole seconds from..to.
+// pass is a range of passes: those at the whole seconds from "from" to "to".
 type pass struct {
-	from, to int // s; to 0 is from
+	from, to int // seconds; if to is 0, there is only the pass at from
 	later    bool
 	want     string
 }
 
-// The vectors of service-api.md 3.5, and one for every rule that they do not cover.
-// API-47.
+// The vectors of service-api.md 3.5, and one vector for every rule that they do not cover. API-47.
 func TestVectorsOfTheOrder(t *testing.T) {
 	tests := []struct {
 		name         string
@@ -148,10 +147,10 @@ func TestVectorsOfTheOrder(t *testing.T) {
 			destinations: []string{"A a-1", "B b-1", "C c-1", "D d-1"},
 			latencies:    []string{"p a-1 300", "p b-1 150", "p c-1 80", "p d-1 50"},
 			passes: []pass{
-				{from: 0, to: 9, want: "D/d-1"}, // 50 is not above 50
+				{from: 0, to: 9, want: "D/d-1"}, // 50 does not exceed the cap of 50
 				{from: 10, to: 14, want: "D/d-1 C/c-1"},
 				{from: 15, to: 34, want: "D/d-1 C/c-1 B/b-1"},
-				{from: 35, to: 40, want: "D/d-1 C/c-1 B/b-1 A/a-1"}, // no cap any more
+				{from: 35, to: 40, want: "D/d-1 C/c-1 B/b-1 A/a-1"}, // there is no cap any more
 			},
 		},
 		{
@@ -301,12 +300,12 @@ var (
 	someTime = rapid.Map(rapid.IntRange(0, 20), func(s int) time.Duration { return time.Duration(s) * time.Second })
 )
 
-// The order is total: shuffling candidates and reports (except those of one player and
-// location) changes nothing, nor does a second call.
+// The order is total. Shuffling the candidates and the reports changes nothing, except for reports of the same player
+// and location. A second call returns the same result.
 func TestOrderIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, r, candidates := someQueue.Draw(t, "queue"), someRequest.Draw(t, "request"), someCandidates.Draw(t, "candidates")
-		// A destination is one fleet with one cost in a location.
+		// All candidates of a fleet and location have the same cost.
 		for i := range candidates {
 			candidates[i].Cost = float64(int(candidates[i].FleetID[0])*7%3 + len(candidates[i].Location)%2)
 			candidates[i].Room = false
@@ -334,7 +333,7 @@ func lastReports(all []messages.PlayerLatency) (last []messages.PlayerLatency) {
 	return last
 }
 
-// The result has exactly the candidates that no rule excludes, once per fleet and location.
+// The result contains exactly the candidates that no rule excludes, once per fleet and location.
 func TestOrderKeepsWhatIsAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, r, candidates := someQueue.Draw(t, "queue"), someRequest.Draw(t, "request"), someCandidates.Draw(t, "candidates")

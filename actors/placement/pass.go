@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// onRoom makes all placements of all queues due. Their passes find out which of them can use the free process.
+// onRoom makes all placements of all queues due. Their passes then determine which of them can use the free process.
 func (m *Manager) onRoom(c *stage.Context) {
 	for _, q := range m.queues {
 		if len(q.pending) > q.endedCount {
@@ -23,7 +23,8 @@ func (m *Manager) onRoom(c *stage.Context) {
 	}
 }
 
-// ask asks the hosts for a queue's candidates, for all placements that are due. While a pass is running, they wait for the next.
+// ask asks the hosts for the candidates of a queue, for all of its placements that are due. If a pass is already
+// running, the placements wait for the next one.
 func (m *Manager) ask(c *stage.Context, q *queue) {
 	if q.pass.stage != noPass || m.draining {
 		return
@@ -64,7 +65,8 @@ func (m *Manager) onCandidatesFound(c *stage.Context, q *queue, list []messages.
 	m.walk(c, q)
 }
 
-// setNoDestination records why no destination of a queue accepts placements, nil if one does. They wait: the destinations may change.
+// setNoDestination records the reason why no destination of a queue accepts placements, or nil if one does. The
+// placements keep waiting, because the destinations may change.
 func (m *Manager) setNoDestination(c *stage.Context, q *queue, why error) {
 	was := q.noDestination
 	q.noDestination = why
@@ -76,7 +78,8 @@ func (m *Manager) setNoDestination(c *stage.Context, q *queue, why error) {
 	}
 }
 
-// walk tries the candidates for the placements of a batch, oldest first. It pauses while a placement waits for the answers to launches.
+// walk tries the candidates for the placements of a batch, oldest placement first. It pauses if a placement has to wait
+// for the answers to earlier launches.
 func (m *Manager) walk(c *stage.Context, q *queue) {
 	for looked := 0; ; looked++ {
 		e := q.pass.next()
@@ -107,12 +110,13 @@ func (m *Manager) walk(c *stage.Context, q *queue) {
 	m.ask(c, q)
 }
 
-// next returns the next placement to try, nil if there is none. If no candidate has room, the pass ends for the rest of the batch.
+// next returns the next placement to try, or nil if there is none. If no candidate has room, next ends the pass for the
+// rest of the batch.
 func (p *queuePass) next() *entry {
 	if len(p.blocked) > 0 {
 		return p.blocked[0]
 	}
-	if p.stage == asking { // the batch has no candidates yet
+	if p.stage == asking { // the candidates for the batch are not known yet
 		return nil
 	}
 	if len(p.batch) > 0 && p.rooms == 0 {
@@ -129,7 +133,7 @@ func (p *queuePass) next() *entry {
 	return nil
 }
 
-// pop removes the placement that next has returned.
+// pop removes the placement that next returned.
 func (p *queuePass) pop() {
 	if len(p.blocked) > 0 {
 		p.blocked = p.blocked[1:]
@@ -138,7 +142,7 @@ func (p *queuePass) pop() {
 	}
 }
 
-// endPass ends a pass without a game session.
+// endPass ends a placement's pass without a game session.
 func (e *entry) endPass() {
 	e.state, e.order, e.at, e.stale = idle, nil, 0, false
 	e.passes++
@@ -162,9 +166,10 @@ func (m *Manager) resume(c *stage.Context) {
 	}
 }
 
-// try launches a game session at the next candidate with room, or ends the pass. False: the placement waits for other launches there.
+// try launches a game session at the next candidate with room. If there is none, it ends the pass. It returns false if
+// the placement has to wait for other launches at that candidate.
 func (m *Manager) try(c *stage.Context, e *entry) bool {
-	if !time.Now().Before(e.timeout()) { // the next step ends it
+	if !time.Now().Before(e.timeout()) { // the next step ends the placement
 		e.endPass()
 		return true
 	}
@@ -244,15 +249,17 @@ func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 	m.resume(c)
 }
 
-// giveUp ends a game session that no placement needs any more.
+// giveUp ends a game session that no placement needs any longer.
 func giveUp(hosts messages.Sender, id messages.GameSessionID) {
 	messages.Send(hosts, messages.GiveUp{ID: id}, func(messages.None, error) {})
 }
 
-// onActivated reserves player sessions if the game session of an attempt is ACTIVE. Otherwise it tries the next candidate.
+// onActivated handles the result of an activation. If the game session is ACTIVE, it reserves the player sessions.
+// Otherwise it tries the next candidate.
 func (m *Manager) onActivated(c *stage.Context, id messages.GameSessionID, a messages.Activation, err error) {
 	e := m.attempts[id]
-	if e == nil || e.state != activating || errors.Is(err, &messages.Error{Code: messages.Unavailable}) { // the host stops: its next start decides
+	// Unavailable: the host is stopping, and its next start decides
+	if e == nil || e.state != activating || errors.Is(err, &messages.Error{Code: messages.Unavailable}) {
 		return
 	}
 	if !a.Active {
@@ -276,7 +283,8 @@ func (m *Manager) onActivated(c *stage.Context, id messages.GameSessionID, a mes
 		})
 }
 
-// onReserved fulfils a placement. If the player sessions were refused, it ends the game session and tries the next candidate.
+// onReserved handles the result of the reservation of player sessions. If it succeeded, the placement is FULFILLED.
+// Otherwise onReserved ends the game session and tries the next candidate.
 func (m *Manager) onReserved(c *stage.Context, e *entry, try int, sessions []*messages.PlayerSession, err error) {
 	if e.state != reserving || e.tries != try {
 		return

@@ -14,13 +14,13 @@ func placementKey(id messages.PlacementID) ledger.Key {
 	return ledger.Key{Kind: store.Placement, ID: string(id)}
 }
 
-// onStart starts a placement. The request is answered when the placement is durable.
+// onStart starts a placement. It replies when the placement is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacement, *messages.Placement]) {
 	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending}
 	m.start(c, record, nil, ledger.Transaction{Survives: true, Reply: r.With(&record)})
 }
 
-// onPlace starts a placement, or waits for one that exists. The request is answered when the placement has ended.
+// onPlace starts a placement, or joins one that exists. It replies when the placement has ended.
 func (m *Manager) onPlace(c *stage.Context, r stage.Request[Place, *messages.Placement]) {
 	joined := false
 	join := func(e *entry) {
@@ -41,7 +41,8 @@ func (m *Manager) onPlace(c *stage.Context, r stage.Request[Place, *messages.Pla
 
 var errJoined = errors.New("the placement exists")
 
-// start completes and begins the transaction that starts a placement. Join, if not nil, gets the placement with its id, old or new.
+// start fills in and begins the transaction that starts a placement. If join is not nil, it receives the placement with
+// the given id, whether it is new or already exists.
 func (m *Manager) start(c *stage.Context, record *messages.Placement, join func(*entry), t ledger.Transaction) {
 	id := record.Request.ID
 	t.Key, t.WaitingMax = placementKey(id), m.o.PendingMax
@@ -77,7 +78,8 @@ func (m *Manager) start(c *stage.Context, record *messages.Placement, join func(
 	m.ledger.Do(t)
 }
 
-// admit checks the request against the current state and returns its queue. The id of an ended placement may be used again.
+// admit checks the request against the current state and returns its queue. The id of an ended placement may be reused
+// unless the placement is FULFILLED and has not expired.
 func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, error) {
 	q, old := m.queues[r.Queue], m.placements[r.ID]
 	switch {
@@ -131,7 +133,7 @@ func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Plac
 // onStop cancels a placement, unless its end is already being stored.
 func (m *Manager) onStop(c *stage.Context, r stage.Request[messages.StopPlacement, *messages.Placement]) {
 	id := r.Request.ID
-	if _, err := m.get(c, id); err != nil { // unknown, or not durable yet
+	if _, err := m.get(c, id); err != nil { // the placement is unknown or not durable yet
 		r.Reply(nil, err)
 		return
 	}

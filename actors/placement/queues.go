@@ -36,7 +36,7 @@ func (m *Manager) onNewQueue(c *stage.Context, r stage.Request[messages.CreateQu
 	}})
 }
 
-// existing returns a queue that has not been deleted.
+// existing returns a queue that has not been deleted, or an error.
 func (m *Manager) existing(name messages.QueueName) (*queue, error) {
 	if q := m.queues[name]; q != nil && !q.deleted {
 		return q, nil
@@ -52,7 +52,7 @@ func (m *Manager) onUpdateQueue(r stage.Request[messages.UpdateQueue, *messages.
 	})
 }
 
-// changeQueue replaces the record of a queue. Its placements use it from their next pass.
+// changeQueue replaces the record of a queue. The queue's placements use the new record from their next pass on.
 func (m *Manager) changeQueue(name messages.QueueName, reply func(error), change func(*messages.Queue) (*messages.Queue, error)) {
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: reply, Decide: func() (ledger.Entry, error) {
 		q, err := m.existing(name)
@@ -71,7 +71,7 @@ func (m *Manager) changeQueue(name messages.QueueName, reply func(error), change
 
 func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 	q.record = record
-	for _, e := range q.pending { // their timeout may change
+	for _, e := range q.pending { // the timeouts of the placements may change
 		if e.state != ended && e.index >= 0 {
 			m.due.schedule(e, nextStep(e, time.Now()))
 		}
@@ -79,7 +79,8 @@ func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 	m.arm()
 }
 
-// onDropQueue deletes a queue and, in one commit, ends its placements that are not ending. One that starts meanwhile will be FAILED.
+// onDropQueue deletes a queue. In the same commit it ends all placements of the queue that are not already ending. A
+// placement that starts in the meantime becomes FAILED.
 func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[messages.DeleteQueue, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: r.With(new(stage.None)), Decide: func() (ledger.Entry, error) {

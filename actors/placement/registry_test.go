@@ -16,15 +16,15 @@ import (
 	"troupe/messages"
 )
 
-// site is a System with the real registry and fleets in virtual locations, each with
-// one process in each of its locations.
+// site is a System with the real registry. Its fleets have virtual locations, with one process in each location of a
+// fleet.
 type site struct {
 	*actorstest.World
-	busy   map[string]messages.GameSessionID // running game sessions, by fleet/location
-	events []messages.Event                  // read and written between waits only
+	busy   map[string]messages.GameSessionID // running game sessions by "fleet/location"
+	events []messages.Event                  // accessed only while the bubble is idle
 }
 
-// onSite runs a test; fleets are "W us-west-2,eu-west-1 0.5": name, locations, cost.
+// onSite runs a test. Each fleet is given as "W us-west-2,eu-west-1 0.5": name, locations and cost.
 func onSite(t *testing.T, fleets []string, change func(*actors.Options), test func(s *site)) {
 	t.Helper()
 	s := &site{busy: map[string]messages.GameSessionID{}}
@@ -94,7 +94,7 @@ func (s *site) occupy(at string) {
 	s.busy[at] = g.ID
 }
 
-// free gives it back.
+// free ends that game session, so that its process is free again.
 func (s *site) free(at string) {
 	s.Helper()
 	if _, err := messages.Do(s.Context(), s.System, messages.TerminateGameSession{GameSessionID: s.busy[at], Force: true}); err != nil {
@@ -116,7 +116,7 @@ func (s *site) placement(id messages.PlacementID) *messages.Placement {
 	return assert.Value(messages.Do(s.Context(), s.System, messages.PlacementQuery{ID: id}))(s)
 }
 
-// API-50: the 60 s of the reservations begin with the fulfilment, not with the launch.
+// API-50: the reservations' 60 s begin with the fulfilment, not with the launch.
 func TestPlayerSessionsAreReservedFromTheFulfilment(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		s.queue(messages.Queue{}, "A")
@@ -135,7 +135,7 @@ func TestPlayerSessionsAreReservedFromTheFulfilment(t *testing.T) {
 	})
 }
 
-// More players than one call of CreatePlayerSessions may name.
+// More players than a single call of CreatePlayerSessions may name.
 func TestAllDesiredPlayersGetPlayerSessions(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		s.queue(messages.Queue{}, "A")
@@ -177,7 +177,7 @@ func TestEachPlacementHasOneTerminalEvent(t *testing.T) {
 	})
 }
 
-// slow is a game that takes some time to start; without a duration it never does.
+// slow is a game that takes the time after to start. If after is 0, it never starts.
 type slow struct {
 	script.Relay
 	session script.Session
@@ -198,7 +198,7 @@ func (g *slow) OnStartGameSession(*messages.GameSession) script.Decision {
 	return script.Later(p)
 }
 
-// Attempts whose game session is slow, refuses to start, or is not needed any more.
+// Attempts whose game session starts slowly, refuses to start, or is no longer needed.
 func TestAttemptsThroughTheRegistry(t *testing.T) {
 	games := map[messages.FleetID]func() script.Handler{}
 	change := func(o *actors.Options) {
@@ -271,7 +271,7 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 	}
 }
 
-// Destinations that do not exist, or cannot be combined, are refused.
+// Destinations that do not exist or cannot be combined are refused.
 func TestDestinationsAreChecked(t *testing.T) {
 	onSite(t, []string{"A us-1", "B eu-1"}, func(o *actors.Options) { o.Fleet.Fleets[1].Certificates = true }, func(s *site) {
 		s.queue(messages.Queue{}, "A", "alias-end", "alias-x")
@@ -289,7 +289,7 @@ func TestDestinationsAreChecked(t *testing.T) {
 	})
 }
 
-// Placements that are PENDING when the process dies go on in the next one.
+// Placements that are PENDING when the process dies continue in the next process.
 func TestRestartThroughTheRegistry(t *testing.T) {
 	disk := new(store.Memory)
 	onDisk := func(o *actors.Options) { o.Fleet.Store = unclosed{disk} }
@@ -317,12 +317,12 @@ func TestRestartThroughTheRegistry(t *testing.T) {
 	})
 }
 
-// unclosed is a store that outlives those who close it.
+// unclosed is a store that ignores Close, so that several processes can use it in turn.
 type unclosed struct{ store.Store }
 
 func (unclosed) Close() error { return nil }
 
-// reasons returns the reasons in the events of placements.
+// reasons returns the reasons in the placement events.
 func (s *site) reasons() (all []string) {
 	for _, e := range s.events {
 		var d map[string]any
@@ -332,7 +332,7 @@ func (s *site) reasons() (all []string) {
 	return all
 }
 
-// A queue whose only destination was deleted: its placements wait for another until their
+// The only destination of a queue has been deleted. The queue's placements wait for another destination until their
 // timeout, and their events say why they ended.
 func TestAQueueWithoutADestination(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
@@ -354,8 +354,7 @@ func TestAQueueWithoutADestination(t *testing.T) {
 	})
 }
 
-// Placements of a queue whose record is damaged fail, with the reason; the queue can be
-// made again.
+// The placements of a queue whose record is damaged fail with that reason. The queue can be created again.
 func TestAQueueThatIsDamaged(t *testing.T) {
 	disk := new(store.Memory)
 	onDisk := func(o *actors.Options) { o.Fleet.Store = unclosed{disk} }

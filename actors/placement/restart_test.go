@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// die ends a process, with its game sessions and unfinished work.
+// die ends a process together with its game sessions and pending work.
 func (w *world) die() {
 	w.ref.Stop()
 	synctest.Wait()
@@ -36,10 +36,10 @@ func (w *world) crash() {
 	if w.parent.Child().Tell(stage.Panic{Text: "the test wants it"}) {
 		w.stage.Panics++
 	}
-	synctest.Wait() // requests that reach it while it dies are refused
+	synctest.Wait() // requests that arrive while the Manager dies are refused
 }
 
-// After a restart, placements go on from their start with a new game session, or end once.
+// After a restart, placements continue with a new game session, or end once. Their time counts from the original start.
 func TestRestart(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -87,7 +87,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// The queue of a PENDING placement may be gone from the configuration.
+// The queue of a PENDING placement may have been removed from the configuration.
 func TestRestartWithoutTheQueue(t *testing.T) {
 	bubble(t, func(o *Options) { o.Queues = []*messages.Queue{{Name: "q", Timeout: time.Minute}} }, func(t *testing.T, w *world) {
 		w.placed(messages.StartPlacement{ID: "p"})
@@ -99,7 +99,7 @@ func TestRestartWithoutTheQueue(t *testing.T) {
 	})
 }
 
-// A queue that was changed or deleted through the API overrides the configured one.
+// If a configured queue was changed or deleted through the API, that overrides the configuration.
 func TestRestartOfAConfiguredQueue(t *testing.T) {
 	bubble(t, func(o *Options) {
 		o.Queues = []*messages.Queue{{Name: "q", Timeout: time.Minute}, {Name: "dropped", Timeout: time.Minute}, {Name: "plain", Timeout: time.Minute}}
@@ -143,7 +143,7 @@ func TestARecordThatMakesNoSenseIsLeftOut(t *testing.T) {
 	}
 }
 
-// A Manager that crashes is rebuilt: no answered placement is lost, and attempts start again.
+// A Manager that crashes is rebuilt. No acknowledged placement is lost, and attempts start again.
 func TestCrash(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -158,14 +158,14 @@ func TestCrash(t *testing.T) {
 		if live := w.live(); len(live) > 0 {
 			t.Fatalf("%v live", live)
 		}
-		if p := w.get("p"); p.Status != messages.PlacementPending { // waits for the next Manager
+		if p := w.get("p"); p.Status != messages.PlacementPending { // the request waits for the next Manager
 			t.Fatal(p.Status)
 		}
 		stagetest.Pass(10*time.Second + rebuild.PauseMin)
 		if p := w.want("p", messages.PlacementFulfilled); p.GameSessionID == first || first == "" {
 			t.Fatalf("%q, before %q", p.GameSessionID, first)
 		}
-		// Again and again: the pauses grow.
+		// With repeated crashes, the pauses grow.
 		began := time.Now()
 		for range 5 {
 			w.crash()
@@ -178,7 +178,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// The end of a placement is being stored as the Manager crashes.
+// The Manager crashes while the end of a placement is being stored.
 func TestCrashWhileEnding(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		bubble(t, nil, func(t *testing.T, w *world) {
@@ -202,7 +202,7 @@ func TestCrashWhileEnding(t *testing.T) {
 	}
 }
 
-// A game session whose launch is answered after the crash is ended.
+// A launch is answered after the crash. Its game session is ended.
 func TestCrashWhileLaunching(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -248,7 +248,7 @@ func TestStoreThatFails(t *testing.T) {
 		wantCode(t, err, messages.Internal)
 		wantCode(t, w.drop("q"), messages.Internal)
 		w.want("p", messages.PlacementPending)
-		w.free("A/a-1", 1) // its end cannot be stored
+		w.free("A/a-1", 1) // the end of the placement cannot be stored
 		synctest.Wait()
 		w.want("p", messages.PlacementPending)
 		if live := w.live(); len(live) > 0 {
@@ -262,9 +262,8 @@ func TestStoreThatFails(t *testing.T) {
 	})
 }
 
-// With random failures, each answered placement ends once, at the latest one second after its
-// timeout, and each running game session belongs to a FULFILLED one.
-// RL-19, RL-20.
+// With random failures, each acknowledged placement ends exactly once, at the latest one second after its timeout. Each
+// running game session belongs to a FULFILLED placement. RL-19, RL-20.
 func TestEveryPlacementEndsOnce(t *testing.T) {
 	seeds := 40
 	if testing.Short() {

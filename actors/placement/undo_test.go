@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// later sends a request and returns where its error will be.
+// later sends a request. It returns a pointer to which the error of the answer is written.
 func later[Q messages.RequestOf[A], A any](w *world, q Q) *error {
 	got := new(error)
 	messages.Send(w.ref, q, func(_ A, err error) { *got = err })
@@ -20,7 +20,7 @@ func later[Q messages.RequestOf[A], A any](w *world, q Q) *error {
 	return got
 }
 
-// A change that follows a refused one does not include it.
+// A change that follows a refused change must not contain the refused one.
 func TestChangesOfAQueueBehindOneThatIsNotStored(t *testing.T) {
 	for _, both := range []bool{true, false} {
 		bubble(t, nil, func(t *testing.T, w *world) {
@@ -36,7 +36,7 @@ func TestChangesOfAQueueBehindOneThatIsNotStored(t *testing.T) {
 			if both {
 				text = ""
 			}
-			for range 2 { // shown, and after a restart
+			for range 2 { // first as shown now, then after a restart
 				all, err := request[messages.QueueQuery, []*messages.Queue](w, messages.QueueQuery{})
 				if *first == nil || (*second != nil) != both || err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != text {
 					t.Errorf("%v and %v leave %+v, %v", *first, *second, all[0], err)
@@ -68,7 +68,7 @@ func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// A queue whose creation the store refuses cannot be deleted, and may be created again.
+// A queue whose creation the store has refused cannot be deleted, and may be created again.
 func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.store.Hold()
@@ -85,8 +85,8 @@ func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 	})
 }
 
-// While a change of a queue is being stored, and after it was refused, the API shows the queue
-// without it.
+// While a change of a queue is being stored, and after the store has refused it, the API shows the queue without the
+// change.
 func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
 	for name, change := range map[string]func(w *world) *error{
 		"CreateGameSessionQueue": func(w *world) *error {

@@ -18,15 +18,15 @@ import (
 	"troupe/messages"
 )
 
-// standIn answers for the registry: destinations are "fleet/name" or "alias/name".
+// standIn replaces the registry. Destinations have the form "fleet/name" or "alias/name".
 type standIn struct {
 	candidates map[string][]messages.Candidate // by destination
-	aliases    map[string]string               // to destinations; "" is TERMINAL
-	room       map[destination]int             // free processes
-	activate   time.Duration                   // how long a game session takes; negative: for ever
-	broken     map[destination]bool            // game sessions there end before they are ACTIVE
+	aliases    map[string]string               // destinations by alias; "" means TERMINAL
+	room       map[destination]int             // number of free processes
+	activate   time.Duration                   // how long the activation of a game session takes; negative means forever
+	broken     map[destination]bool            // game sessions at these destinations end before they are ACTIVE
 	noSeats    map[destination]bool
-	asked      int // for candidates
+	asked      int // number of requests for candidates
 	launches   int
 	version    uint64
 	watchers   []func(messages.Room, error)
@@ -94,7 +94,7 @@ func (s *standIn) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// tell answers those that wait for the game session to be ACTIVE or over.
+// tell answers the requests that wait until the game session is ACTIVE or over.
 func (g *game) tell() {
 	if g.active || g.over {
 		for _, reply := range g.notify {
@@ -157,7 +157,7 @@ func (s *standIn) seat(c *stage.Context, r messages.CreatePlayerSessions) ([]*me
 	return made, nil
 }
 
-// world is a Supervisor with a stand-in for the registry, in virtual time.
+// world is a Supervisor with a replacement for the registry, in virtual time.
 type world struct {
 	t        *testing.T
 	stage    *stagetest.Stage
@@ -196,7 +196,7 @@ func newWorld(t *testing.T, change func(*Options)) *world {
 	return w
 }
 
-// open starts a Supervisor from what the store has.
+// open starts a Supervisor from the contents of the store.
 func (w *world) open() {
 	w.t.Helper()
 	state, err := Load(w.store)
@@ -205,14 +205,14 @@ func (w *world) open() {
 	w.ref = w.stage.Spawn(w.parent)
 }
 
-// with runs f inside the stand-in actor.
+// with runs f inside the standIn actor.
 func (w *world) with(f func(*standIn)) {
 	_, _ = stage.Await(w.t.Context(), func(reply func(int, error)) {
 		w.registry.Tell(do{func(s *standIn) { f(s); reply(0, nil) }})
 	})
 }
 
-// fleets makes destinations as candidatesOf does, without room.
+// fleets creates destinations from strings as in candidatesOf. They have no room.
 func (w *world) fleets(destinations ...string) {
 	w.t.Helper()
 	w.with(func(s *standIn) {
@@ -223,7 +223,7 @@ func (w *world) fleets(destinations ...string) {
 	})
 }
 
-// free adds processes at a destination such as "W/us-west-2", and says so.
+// free adds processes at a destination such as "W/us-west-2" and reports the new room.
 func (w *world) free(at string, n int) {
 	f, l, _ := strings.Cut(at, "/")
 	p := destination{messages.FleetID(f), l}

@@ -10,24 +10,24 @@ import (
 	"troupe/messages/wire"
 )
 
-// ReservationTime is how long a reserved seat waits for its login.
+// ReservationTime is how long a reserved player session waits for its first login.
 const ReservationTime = 60 * time.Second // RL-17, service-api.md 2.7
 
-// Durable is what survives a restart of the player actor.
+// Durable is the part of the player actor's state that survives a restart of the actor.
 type Durable struct {
 	Handle  *Handle
 	machine Machine
-	// deadlines on the monotonic clock
+	// The deadlines are on the monotonic clock.
 	reservedUntil moment
 	windowUntil   moment
-	waiting       *Login // waits for the gate
-	challenger    *Login // waits while the current connection is challenged
+	waiting       *Login // the login that waits for the gate's decision
+	challenger    *Login // the login that waits while the current connection is challenged
 	challengedAt  moment
 	current       LoginConn
 	lostAt        moment
-	tokens        *tokens               // nil before the first
+	tokens        *tokens               // nil until the first token is made
 	fault         string                // why the current connection is ending
-	admitted      counters.LoginOutcome // what the first login counts as
+	admitted      counters.LoginOutcome // the metric label of the first accepted login
 }
 
 // NewDurable returns the state of a fresh reservation.
@@ -35,27 +35,30 @@ func NewDurable(h *Handle) *Durable {
 	return &Durable{Handle: h, machine: Machine{State: Reserved}, admitted: counters.LoginNew, reservedUntil: now().add(ReservationTime)}
 }
 
-// NewRejoinDurable returns the state of a player that logs in again after it has left; h is new.
+// NewRejoinDurable returns the state of a player that logs in again after it left. The handle h must be new.
 func NewRejoinDurable(h *Handle) *Durable {
 	d := NewDurable(h)
 	d.machine.Reservation, d.admitted = ReservationNone, counters.LoginRejoined
 	return d
 }
 
-// Options configure player actors. Those of one game session may share them.
+// Options configure player actors. All players of one game session may share one Options.
 type Options struct {
-	Session *stage.Ref // the game session: parent and receiver of all reports
+	Session *stage.Ref // the game session: parent of the player actors and receiver of all their reports
 	Rules   Rules
-	Window  time.Duration // reconnect.window; 0 is strict mode
-	// Acknowledge keeps messages until the player confirms them (reliability.md 2.4, 2.5). Without it a reconnect may lose some.
+	Window  time.Duration // reconnect.window; 0 means strict mode
+	// Acknowledge keeps messages until the player confirms them (reliability.md 2.4, 2.5). If it is false, a reconnect
+	// may lose messages.
 	Acknowledge bool
-	// SkipAmbiguous does not repeat messages that a stock client may have received (reconnect.stockAmbiguous = skip).
+	// SkipAmbiguous does not resend messages that a stock client may already have received (reconnect.stockAmbiguous =
+	// skip).
 	SkipAmbiguous bool
 	PingInterval  time.Duration
-	Inflow        *Inflow // of the game session; nil is no bound
+	Inflow        *Inflow // shared by the game session's players; nil means no limit
 }
 
-// actorContext is what a player actor uses of *stage.Context; the interleaving tests implement it themselves.
+// actorContext lists the methods of *stage.Context that a player actor uses. The interleaving tests have their own
+// implementation.
 type actorContext interface {
 	Counters() *counters.Set
 	Unknown(msg any)
@@ -68,22 +71,22 @@ type actorContext interface {
 type Actor struct {
 	o           *Options
 	d           *Durable
-	activate    func()             // nil: nothing to do
-	told        func(msg any) bool // gets what is told to the game session, in tests; otherwise nil
+	activate    func()             // may be nil
+	told        func(msg any) bool // only in tests: receives the messages to the game session; otherwise nil
 	reservation *stage.Timer
 	window      *stage.Timer
 	challenge   *stage.Timer
 	pause       *stage.Timer
-	paused      *Login // waits for the end of Login.Pause
-	login       *Login // being handled
-	pausedIn    State  // the machine's state when it was paused
+	paused      *Login // the login that waits for its Login.Pause to end
+	login       *Login // the login that is being handled
+	pausedIn    State  // the machine's state when the login was paused
 	credential  Credential
 	endReason   messages.CloseReason
 	gauge       counters.PlayerState
 }
 
-// New returns an actor that takes over d. It keeps o, which must not change. Activate, if not nil,
-// shows the player session as ACTIVE right before LOGIN_RESPONSE (realtime.md 6.1 step 5).
+// New returns an actor that takes over d. The actor keeps o, which must not change. If activate is not nil, the actor
+// calls it right before LOGIN_RESPONSE, to report the player session as ACTIVE (realtime.md 6.1 step 5).
 func New(o *Options, d *Durable, activate func()) *Actor {
 	return &Actor{o: o, d: d, activate: activate, endReason: messages.CloseGameEnded}
 }
@@ -95,7 +98,8 @@ func (a *Actor) tell(msg any) bool {
 	return a.o.Session.Tell(msg)
 }
 
-// Started restores a crashed predecessor's state: timers go on, connections and logins of its are given up (reliability.md 4).
+// Started resumes the state of a crashed predecessor: it restarts the timers, and drops the predecessor's connection
+// and pending logins (reliability.md 4).
 func (a *Actor) Started(c *stage.Context) {
 	a.setGauge(c)
 	if s := a.d.machine.State; (s == Attached || s == Detached) && !a.d.Handle.Out.consistent() {
@@ -111,9 +115,9 @@ func (a *Actor) Started(c *stage.Context) {
 		a.step(c, Event{Kind: JoinLost, Attempt: a.d.machine.Attempt})
 	case Attached:
 		a.d.fault = messages.CloseInternalError.String()
-		a.d.machine.Challenged = false // Stopped has refused the challenger
+		a.d.machine.Challenged = false // Stopped of the predecessor has already refused the challenger
 		kind := ConnectionLost
-		if a.hasLeft() { // the predecessor may have had the message that said so
+		if a.hasLeft() { // the predecessor may have crashed while it handled the Ended message of a clean leave
 			kind, a.d.fault = ConnectionLeft, "left"
 		}
 		a.step(c, Event{Kind: kind, Epoch: a.d.machine.Epoch})
@@ -129,7 +133,7 @@ func (a *Actor) Started(c *stage.Context) {
 		}
 		a.do(c, End)
 	}
-	a.onOutboxFull(c) // it may have filled up while no actor ran
+	a.onOutboxFull(c) // the outbox may have filled up while no actor was running
 }
 
 // Receive implements stage.Actor.
@@ -180,8 +184,8 @@ func (a *Actor) receive(c actorContext, msg any) {
 	}
 }
 
-// Stopped closes the connection and refuses waiting logins. After an orderly end there are
-// none; after a crash the successor takes over the Durable. If its game session has crashed, there is no successor.
+// Stopped closes the connection and refuses waiting logins. After an orderly end there are none. After a crash of the
+// player actor, a successor takes over the Durable. After a crash of the game session, there is no successor.
 func (a *Actor) Stopped(c *stage.Context) {
 	c.Counters().Players.Move(&a.gauge, 0)
 	reason := messages.CloseInternalError
@@ -194,7 +198,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 	if w := a.d.waiting; w != nil {
 		if a.d.machine.State == Joining {
 			w.From.Refuse(RetrySoon)
-		} else { // bound, but the actor crashed before LOGIN_RESPONSE
+		} else { // the connection is bound, but the actor crashed before LOGIN_RESPONSE
 			w.From.Link().Close(reason)
 		}
 		a.d.waiting = nil
@@ -219,7 +223,7 @@ func (a *Actor) onLogin(c actorContext, m *Login) {
 	}
 	a.endIfLost(c)
 	if a.resumes() {
-		// Bind comes before the machine's step: a login whose connection has ended must not replace a live one.
+		// Bind first, then step the machine: a login whose connection has ended must not replace a live connection.
 		if !m.From.Bind(a.attachment(a.d.machine.Epoch+1, m)) {
 			return
 		}
@@ -227,8 +231,9 @@ func (a *Actor) onLogin(c actorContext, m *Login) {
 	a.step(c, Event{Kind: LoginArrived, Credential: a.credential, Join: a.joins(m)})
 }
 
-// joins says what a login means for an earlier one that waits for the gate. The newer wins,
-// as over an attached connection: the earlier one may be cut without the host's knowledge.
+// joins says how a new login affects an earlier login that still waits for the gate. The new login replaces the earlier
+// one, as it would replace an attached connection, because the earlier connection may be dead without the host having
+// noticed.
 func (a *Actor) joins(m *Login) Join {
 	switch w := a.d.waiting; {
 	case w == nil, !(a.o.Rules.Takeover && a.o.Rules.Window) && !w.From.Gone(): // D-3
@@ -239,7 +244,8 @@ func (a *Actor) joins(m *Login) Join {
 	return JoinAnew
 }
 
-// check classifies a login's token; one that claims messages that were never sent counts as invalid.
+// check classifies a login's token. A login also counts as invalid if it claims to have received messages that were
+// never sent.
 func (a *Actor) check(m *Login) Credential {
 	switch {
 	case m.Token == "":
@@ -250,7 +256,7 @@ func (a *Actor) check(m *Login) Credential {
 	return DeadToken
 }
 
-// resumes reports whether the current login would attach at once.
+// resumes reports whether the current login would be attached immediately.
 func (a *Actor) resumes() bool {
 	if a.credential == DeadToken || !a.o.Rules.Window {
 		return false
@@ -264,7 +270,7 @@ func (a *Actor) resumes() bool {
 	return false
 }
 
-// numbered reports whether a login's connection will number its packets.
+// numbered reports whether the packets on the login's connection will have numbers.
 func (a *Actor) numbered(m *Login) bool {
 	return a.o.Rules.Window && a.o.Acknowledge && m.Caps&wire.CapNumbers != 0
 }
@@ -275,13 +281,14 @@ func (a *Actor) confirmation(m *Login) Confirmation {
 		return ByWriting
 	case a.numbered(m):
 		return ByAcks
-	case !m.From.Link().PongsInOrder(): // a pong confirms no message
+	case !m.From.Link().PongsInOrder(): // pongs may be out of order, so a pong does not confirm any message
 		return ByWriting
 	}
 	return ByMarks
 }
 
-// onOutOfOrder closes a connection after an invalid message number. The next LOGIN_RESPONSE tells the client both sides' numbers.
+// onOutOfOrder closes a connection that sent an invalid message number. The next LOGIN_RESPONSE resynchronizes the
+// numbers of both directions.
 func (a *Actor) onOutOfOrder(c actorContext, m OutOfOrder) {
 	if m.Epoch != a.d.machine.Epoch || a.d.machine.State != Attached {
 		return
@@ -302,7 +309,7 @@ func (a *Actor) onGateAnswer(c actorContext, m GateAnswer) {
 		}
 	}
 	a.step(c, e)
-	a.endIfLost(c) // among the messages queued before the gate's answer
+	a.endIfLost(c) // a reliable message may have been refused among those queued before the gate's answer
 }
 
 func (a *Actor) onEnded(c actorContext, m Ended) {
@@ -319,8 +326,8 @@ func (a *Actor) onEnded(c actorContext, m Ended) {
 	a.step(c, Event{Kind: kind, Epoch: m.Epoch})
 }
 
-// onOutboxFull detaches the connection, and ends the player session if a reliable message was refused.
-// It asks the outbox again: an attach or a detach since the report may have ended the overflow.
+// onOutboxFull detaches the connection. It ends the player session if the outbox has refused a reliable message. It
+// reads the outbox's state again, because an attach or a detach since the report may have ended the overflow.
 func (a *Actor) onOutboxFull(c actorContext) {
 	full, refused := a.d.Handle.Out.exhausted()
 	if !full && !refused {
@@ -333,7 +340,8 @@ func (a *Actor) onOutboxFull(c actorContext) {
 	}
 }
 
-// endIfLost ends a player session that has lost a reliable message, before a connection goes on with a gap.
+// endIfLost ends the player session if a reliable message was refused. It runs before a connection is attached, so that
+// no connection continues after a gap.
 func (a *Actor) endIfLost(c actorContext) {
 	if _, refused := a.d.Handle.Out.exhausted(); refused { // RL-2
 		a.onOutboxFull(c)
@@ -399,7 +407,7 @@ func (a *Actor) do(c actorContext, effect Effect) {
 	case ReleasePeer:
 		a.tell(JoinOver{Player: h, Again: a.d.machine.State == Joining})
 	case Accept:
-		a.tell(Accepted{Player: h}) // arrives before any message of the client
+		a.tell(Accepted{Player: h}) // sent first, so it arrives before any message of the client
 		if a.activate != nil {
 			a.activate()
 		}
@@ -424,7 +432,7 @@ func (a *Actor) do(c actorContext, effect Effect) {
 		a.d.windowUntil = now().add(a.o.Window)
 		a.window = c.AfterAwake(a.o.Window, windowOver{a.d.machine.Epoch})
 	case StopWindow:
-		if a.window != nil { // nil in a restarted actor
+		if a.window != nil { // nil after a restart of the actor
 			a.window.Stop()
 		}
 	case StopReservation:
@@ -445,12 +453,12 @@ func (a *Actor) do(c actorContext, effect Effect) {
 		c.Counters().OldEpochs.Add(1)
 	case End:
 		h.Out.close()
-		a.d.current = nil // the player session's record is kept; the connection is not
+		a.d.current = nil // the player session's record outlives the actor; it must not keep the connection alive
 		c.StopSelf()
 	}
 }
 
-// resume attaches the current login to a player that has had a connection before.
+// resume attaches the current login to a player that had a connection before.
 func (a *Actor) resume(c actorContext) {
 	h, m := a.d.Handle, a.login
 	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt == 0}
@@ -489,7 +497,8 @@ func (a *Actor) resume(c actorContext) {
 	a.tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
 }
 
-// attach attaches a connection to the outbox, LOGIN_RESPONSE first. If it panics, it closes the connection, which is bound.
+// attach attaches a connection to the outbox, which sends LOGIN_RESPONSE first. The connection is already bound, so
+// attach closes it if it panics.
 func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lost uint64) (again Replay) {
 	from, done := m.From, false
 	defer func() {
@@ -499,7 +508,7 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 	}()
 	h := a.d.Handle
 	a.d.current, a.d.lostAt = from, 0
-	h.dropFast() // before OpenFast: associations are limited
+	h.dropFast() // before OpenFast, because the number of DTLS associations is limited
 	fast := from.OpenFast(h.Peer)
 	if fast.Link != nil {
 		h.fast.Store(&fastChannel{link: fast.Link, channel: fast.Channel})
@@ -507,7 +516,7 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 	result := wire.LoginResult{
 		Success: true, PeerID: int32(h.Peer), FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
 	}
-	if a.o.Rules.Window && m.Caps != 0 { // stock clients ignore it
+	if a.o.Rules.Window && m.Caps != 0 { // stock clients do not use a token
 		if a.d.tokens == nil {
 			a.d.tokens = new(tokens)
 		}

@@ -17,8 +17,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// fakeSession is the game session of one player: it lets everybody in, restarts
-// the player's actor, and writes down what it is told.
+// fakeSession is the game session of one player. It accepts every login, restarts the player's actor and records the
+// messages it receives.
 type fakeSession struct {
 	h     *Handle
 	d     *Durable
@@ -70,7 +70,7 @@ func (s *fakeSession) take(t *testing.T, want ...string) {
 	s.told = nil
 }
 
-// loginConn is a connection that may fail on the way in.
+// loginConn is a connection that may fail during the login.
 type loginConn struct {
 	fakeLink
 	broken  bool
@@ -127,8 +127,7 @@ func (s *fakeSession) enter(n *loginConn) *loginConn {
 	return n
 }
 
-// RL-8: a word of an overflow that a detach or an attach has settled meanwhile is
-// one of an older epoch.
+// RL-8: a report of an overflow is stale if a detach or an attach has ended the overflow in the meantime.
 func TestAStaleOverflowChangesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {
 		n := s.enter(&loginConn{})
@@ -139,7 +138,7 @@ func TestAStaleOverflowChangesNothing(t *testing.T) {
 			t.Errorf("a good connection is closed with %v", n.closed)
 		}
 		s.h.Tell(Ended{Player: s.h, Epoch: 1})
-		s.h.Tell(outboxFull{}) // the overflow came before the loss
+		s.h.Tell(outboxFull{}) // the overflow happened before the loss
 		s.take(t, "WentAway")
 		if m := s.enter(&loginConn{}); !m.bound || m.refused {
 			t.Error("not resumed")
@@ -153,7 +152,7 @@ func TestAnOverflowIsHeardByTheActorsSuccessor(t *testing.T) {
 		var made frames
 		s.enter(&loginConn{}).drain()
 		s.h.Tell(stage.Panic{Text: "a test wants it"})
-		for range 9 { // twice four is kept
+		for range 9 { // the budget of 4 messages and a reserve of 4 are kept; the ninth is too many
 			s.h.Out.Push(made.make(1))
 		}
 		s.take(t, "GateAsked", "Accepted", "ACTIVE", "crashed", "WentAway", "IsLeaving: slow_consumer", "COMPLETED", "exited")
@@ -162,15 +161,15 @@ func TestAnOverflowIsHeardByTheActorsSuccessor(t *testing.T) {
 	})
 }
 
-// A crash between the bind and the answer must not leave a peer that waits for ever.
+// If the actor crashes between Bind and LOGIN_RESPONSE, the peer must not be left waiting forever.
 func TestACrashOnTheWayInClosesTheBoundConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {
-		n := s.enter(&loginConn{broken: true}) // accepted
+		n := s.enter(&loginConn{broken: true}) // the login was accepted
 		if !n.bound || len(n.closed) == 0 || n.closed[0] != messages.CloseInternalError {
 			t.Errorf("bound %v, closed with %v", n.bound, n.closed)
 		}
 		s.take(t, "GateAsked", "Accepted", "crashed", "WentAway")
-		n = s.enter(&loginConn{broken: true}) // resumed
+		n = s.enter(&loginConn{broken: true}) // the login would resume
 		if !n.bound || len(n.closed) == 0 || n.closed[0] != messages.CloseInternalError {
 			t.Errorf("bound %v, closed with %v", n.bound, n.closed)
 		}
@@ -201,8 +200,8 @@ func TestASuccessorFinishesWhatIsOver(t *testing.T) {
 	}
 }
 
-// reliability.md 4: what a restarted actor inherits is checked; inconsistent state ends
-// the player session, with a reason.
+// reliability.md 4: a restarted actor checks the state that it takes over. Inconsistent state ends the player session
+// with a reason.
 func TestASuccessorEndsAPlayerSessionWithInconsistentState(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {
 		s.enter(&loginConn{})
@@ -215,7 +214,8 @@ func TestASuccessorEndsAPlayerSessionWithInconsistentState(t *testing.T) {
 	})
 }
 
-// Without takeovers, a login goes behind one that waits for the gate only while that one's connection is there.
+// Without takeover, a new login is refused in favour of the login that waits for the gate, but only while that login's
+// connection exists.
 func TestWhatALoginMeansForOneThatWaits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

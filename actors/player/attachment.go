@@ -6,38 +6,38 @@ import (
 	"troupe/messages/wire"
 )
 
-// attachment says which connection drains an outbox. The Outbox locks it.
+// attachment records which connection drains an outbox. The lock of the Outbox guards it.
 type attachment struct {
 	state   attachState
-	dirty   bool             // a batch will flush it at its end
+	dirty   bool             // the outbox will be flushed at the end of a batch
 	channel counters.Channel // of the newest connection
 	epoch   messages.Epoch   // of the newest connection
-	link    Link             // nil if there is none
+	link    Link             // nil if no connection drains the outbox
 	// abandoned is the last link that ended while it was not attached.
 	abandoned     Link
-	loginResponse *wire.Frame // LOGIN_RESPONSE, until the connection takes it
+	loginResponse *wire.Frame // LOGIN_RESPONSE, until the connection has taken it
 }
 
 type attachState uint8
 
 const (
-	holding     attachState = iota + 1 // before the first attach: queue everything
-	attached                           // a connection drains
-	orphaned                           // the connection has ended, and the player actor has not been told yet
+	holding     attachState = iota + 1 // before the first attach: queue all messages
+	attached                           // a connection drains the queue
+	orphaned                           // the connection has ended, but the player actor does not know yet
 	detached                           // no connection drains: queue reliable messages
-	surrendered                        // queue nothing more; the closing connection drains the rest
+	surrendered                        // queue no more messages; the closing connection drains the rest
 	closed                             // the player session has ended
 )
 
-// serves reports whether a connection is attached, even one that has ended.
+// serves reports whether a connection is attached. A connection that has ended counts until it is detached.
 func (s attachState) serves() bool { return s == attached || s == orphaned }
 
-// drains reports whether a connection may take messages.
+// drains reports whether a connection may take messages from the queue.
 func (s attachState) drains() bool { return s.serves() || s == surrendered }
 
 func (s attachState) takes() bool { return s < surrendered }
 
-// begin attaches a connection, which may have ended already.
+// begin attaches a connection. The connection may have ended already.
 func (a *attachment) begin(link Link, channel counters.Channel, e messages.Epoch) {
 	a.state = attached
 	if a.abandoned == link {
@@ -48,7 +48,8 @@ func (a *attachment) begin(link Link, channel counters.Channel, e messages.Epoch
 	a.dirty = false
 }
 
-// detach detaches the connection and returns it, or nil. A closing connection goes on draining.
+// detach detaches the connection and returns it. It returns nil if none is attached. A closing connection (surrendered)
+// continues to drain the queue.
 func (a *attachment) detach() (from Link) {
 	if a.state.serves() {
 		a.state, from = detached, a.link
@@ -59,7 +60,8 @@ func (a *attachment) detach() (from Link) {
 	return from
 }
 
-// surrender leaves the queue to its connection, which it returns to be closed, or nil. Over: it has ended already.
+// surrender leaves the rest of the queue to the attached connection. It returns that connection, which the caller
+// closes, or nil if none is attached. If over is true, the connection has already ended.
 func (a *attachment) surrender() (link Link, over bool) {
 	switch a.state {
 	case attached:
@@ -71,10 +73,10 @@ func (a *attachment) surrender() (link Link, over bool) {
 	return nil, false
 }
 
-// abandon notes that a connection has ended. Over says that the queue was surrendered to it.
+// abandon records that a connection has ended. If over is true, the queue had been surrendered to that connection.
 func (a *attachment) abandon(link Link) (over bool) {
 	switch {
-	case !a.state.drains(), a.link != link: // link may be about to be attached
+	case !a.state.drains(), a.link != link: // the link may be attached later (see begin)
 		a.abandoned = link
 	case a.state == surrendered:
 		return true

@@ -2,37 +2,38 @@ package player
 
 import "sync/atomic"
 
-// Budget bounds an outbox (reliability.md 2.4, 5.1).
+// Budget limits the size of an outbox (reliability.md 2.4, 5.1).
 type Budget struct {
 	BytesMax    int // default 1 MiB
-	MessagesMax int // default 16384: in the longest default window, 30 s, two players may send 12,000
-	// Gap: over the budget, messages are dropped and the player is told so (reconnect.overflow). Without it the player session ends.
+	MessagesMax int // default 16384: two players may send up to 12,000 in the longest default window (30 s)
+	// Gap selects the policy for a full outbox (reconnect.overflow). If true, messages are dropped and the player is
+	// told about the gap. If false, the player session ends.
 	Gap bool
-	// Pool bounds the outboxes of all players together; nil is no bound.
+	// Pool limits the total size of all players' outboxes. Nil means no limit.
 	Pool *Pool
 }
 
-// Pool bounds the bytes in the outboxes of all players of a host (reliability.md 2.4),
-// without each one's first poolFree: most never touch it. Safe for concurrent use.
+// Pool limits the total bytes in the outboxes of all players of a host (reliability.md 2.4). The first poolFree bytes
+// of each outbox do not count, so most outboxes never use the pool. Pool is safe for concurrent use.
 type Pool struct {
 	max  int64
 	used atomic.Int64
 }
 
 const (
-	poolFree  = 16 << 10 // bytes of an outbox that the pool does not count
+	poolFree  = 16 << 10 // bytes of each outbox that do not count
 	poolGrain = 64 << 10 // bytes that an outbox takes from the pool at a time
-	// itemBytes is the overhead of a message that the pool counts besides its bytes.
+	// itemBytes is the fixed overhead that the pool counts per message, in bytes.
 	itemBytes = 32
 )
 
-// NewPool returns a pool of max bytes.
+// NewPool returns a pool of up to max bytes.
 func NewPool(max int64) *Pool { return &Pool{max: max} }
 
-// Used returns the bytes that outboxes have taken.
+// Used returns the number of bytes that outboxes have taken from the pool.
 func (p *Pool) Used() int64 { return p.used.Load() }
 
-// Figures returns the bytes that outboxes have taken, and how many they may take.
+// Figures returns the number of bytes that outboxes have taken, and the pool's limit.
 func (p *Pool) Figures() (used, most int64) { return p.Used(), p.max }
 
 func (p *Pool) take(n int64) bool {
@@ -43,7 +44,7 @@ func (p *Pool) take(n int64) bool {
 	return true
 }
 
-// grant takes what size more bytes need from the pool, and returns false if it is used up.
+// grant takes bytes from the pool until the queue may grow by size bytes. It returns false if the pool is exhausted.
 func (q *queue) grant(size int) bool {
 	if q.budget.Pool == nil {
 		return true
@@ -57,10 +58,10 @@ func (q *queue) grant(size int) bool {
 	return true
 }
 
-// counted returns the bytes that the pool counts for the queue.
+// counted returns how many bytes the pool counts for the queue.
 func (q *queue) counted() int { return q.bytes + q.n*itemBytes }
 
-// giveBack returns bytes to the pool that the queue no longer needs.
+// giveBack returns bytes that the queue no longer needs to the pool.
 func (q *queue) giveBack() {
 	for q.granted > 0 && (q.n == 0 || q.counted()+2*poolGrain <= q.granted) {
 		q.budget.Pool.used.Add(-poolGrain)

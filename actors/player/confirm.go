@@ -6,14 +6,14 @@ import (
 	"troupe/messages"
 )
 
-// plausible reports whether the player can have received up to n.
+// plausible reports whether message n was sent, so that the player can have received it.
 func (o *Outbox) plausible(n uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return n <= o.queue.sent
 }
 
-// confirmBeforeAttach confirms the messages that the player reports as received in its login.
+// confirmBeforeAttach confirms all messages up to n, the number that the player reports in its login.
 func (o *Outbox) confirmBeforeAttach(n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -22,15 +22,17 @@ func (o *Outbox) confirmBeforeAttach(n uint64) {
 	o.queue.confirmUpTo(n)
 }
 
-// skip releases messages that were sent and not confirmed: a stock client gets each at most once (reconnect.stockAmbiguous = skip).
+// skip releases all messages that were sent but not confirmed. A stock client then receives each message at most once
+// (reconnect.stockAmbiguous = skip).
 func (o *Outbox) skip() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.confirmUpTo(o.queue.sent)
 }
 
-// Acked handles an ack from the connection of an epoch; an older epoch's changes nothing. Ok is false above the
-// highest number sent, or below an earlier ack. Any goroutine may call it; acks of one connection one at a time.
+// Acked handles an ack from the connection of epoch e. Acks of older epochs are ignored. Acked returns false if n is
+// higher than the highest number sent or lower than an earlier ack. Any goroutine may call it, but the acks of one
+// connection must come one at a time.
 func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,15 +46,17 @@ func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	return true
 }
 
-// proven reports whether the player is proved to have this connection's LOGIN_RESPONSE, which ends its previous token.
+// proven reports whether the player has provably received this connection's LOGIN_RESPONSE. From then on its previous
+// token is invalid.
 func (o *Outbox) proven() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.confirmation.proved
 }
 
-// Mark returns the number for a ping that an epoch's connection sends now. ReachedAt: when an earlier
-// ping is known to have reached the peer's system, or zero. HeardAt: the peer's last sign of life.
+// Mark returns the number that a ping sent now by epoch e's connection carries. reachedAt is the latest time at which
+// an earlier ping is known to have reached the peer's system; it is zero if none has. heardAt is the time of the peer's
+// last sign of life.
 func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -65,8 +69,9 @@ func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	return o.confirmation.asked()
 }
 
-// Echoed handles the payload of a pong from an epoch's connection. One without a mark's number changes nothing, but a
-// client that answers marks so is mute: until it does echo, a reconnect sends only messages that were never written.
+// Echoed handles the payload of a pong from epoch e's connection. A payload that is not the number of a mark confirms
+// nothing. A client that repeatedly sends such pongs is mute: until it echoes a mark, a reconnect resends only messages
+// that were never written.
 func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,23 +81,25 @@ func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	switch n, means := o.confirmation.echoed(pong); means {
 	case echoConfirms:
 		o.queue.confirmUpTo(n)
-	case echoNever: // messages that the connection has taken count as received
+	case echoNever: // it will never confirm them, so messages that the connection has taken count as received
 		o.queue.releaseTaken()
 	}
 }
 
-// Receive classifies the number of a message on an epoch's connection (reliability.md 2.4). Late: an older connection's,
-// not acknowledged by the current LOGIN_RESPONSE, so the player repeats it. Only the game session calls it, in order.
+// Receive classifies the number of a message from epoch e's connection (reliability.md 2.4). A message is Late if an
+// older connection delivered it and the current LOGIN_RESPONSE did not acknowledge it; the player will resend it. Only
+// the game session calls Receive, in the order of arrival.
 func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.confirmation.receive(n, e == o.attachment.epoch) // RL-8
 }
 
-// Unacked returns how many messages from the player have not been acknowledged.
+// Unacked returns the number of messages from the player that the host has not yet acknowledged.
 func (o *Outbox) Unacked() uint64 { return o.confirmation.unacked() }
 
-// UnackedAlone is Unacked, or 0 if a waiting message or, without a connection, the next LOGIN_RESPONSE will carry the ack.
+// UnackedAlone is like Unacked, but returns 0 if the ack needs no packet of its own: a queued message will carry it or,
+// without a connection, the next LOGIN_RESPONSE.
 func (o *Outbox) UnackedAlone() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,7 +109,7 @@ func (o *Outbox) UnackedAlone() uint64 {
 	return o.confirmation.unacked()
 }
 
-// AckNow makes the next drain carry an ack, in a packet of its own if no message waits.
+// AckNow makes the next drain send an ack. The ack gets its own packet if no queued message can carry it.
 func (o *Outbox) AckNow() Pushed {
 	o.mu.Lock()
 	defer o.mu.Unlock()

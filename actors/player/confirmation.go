@@ -8,71 +8,75 @@ import (
 	"troupe/messages/wire"
 )
 
-// Confirmation is how the host learns what a connection's player has received.
+// Confirmation is the method by which the host learns which messages a player has received.
 type Confirmation uint8
 
-// Confirmations.
+// Values of Confirmation.
 const (
-	// ByWriting: the host does not learn it. A message counts as received once a connection has it: a reconnect may lose some.
+	// ByWriting: there is no confirmation. A message counts as received as soon as the connection has taken it, so a
+	// reconnect may lose messages.
 	ByWriting Confirmation = iota + 1
-	// ByMarks: a stock client echoes ping payloads, as every WebSocket library does (reliability.md 2.5).
+	// ByMarks: the client is a stock client, whose WebSocket library echoes the payloads of pings (reliability.md 2.5).
 	ByMarks
-	// ByAcks: the client speaks the extension (reliability.md 2.4).
+	// ByAcks: the client uses the protocol extension and sends acks (reliability.md 2.4).
 	ByAcks
 )
 
 const (
-	// markBytes and markCount are the most that a stock client gets between two marks, or 1/markShare of the budget: it is kept until
-	// the echo. With 192 messages a queue's ring has 256 places, 4 KiB; a mark and its echo cost less than a hundredth of the messages.
+	// A stock client gets a mark at least every markBytes bytes and every markCount messages, or every 1/markShare of
+	// the budget. Messages stay queued until the mark is echoed. For 192 messages the queue's ring needs 256 places (4
+	// KiB). A mark and its echo cost less than 1 % of the messages.
 	markBytes = 64 << 10
 	markCount = 192
 	markShare = 8
-	// foreignPongsMax is after how many pongs without a mark's number, while a mark is out, a client is mute.
+	// A client is mute after foreignPongsMax pongs that echo no mark while a mark is pending.
 	foreignPongsMax = 2
-	// muteAfter is how long after the first ping's arrival, by its other signs of life, a client that never answers pings is mute:
-	// the ping may be in its system only. slowestPath, in bytes per second, bounds the time that bytes before the ping take.
+	// A client that never answers pings is mute muteAfter after the first ping reached its system, if it has given
+	// other signs of life since. The ping may wait in the system's buffer behind earlier bytes: slowestPath, in bytes
+	// per second, limits the extra time allowed for them.
 	muteAfter   = 10 * time.Second
 	slowestPath = 1 << 10
 )
 
-// confirmation is what each side of a player session knows to have reached the other:
-// acks, numbers, echoes, but no messages. The Outbox locks it.
+// confirmation is what each side of a player session knows to have reached the other side: acks, numbers and echoes. It
+// holds no messages. The lock of the Outbox guards it.
 type confirmation struct {
-	// received is the highest number from the player, written by the game session; ackTold the highest that was acknowledged.
+	// received is the highest number received from the player; the game session writes it. ackTold is the highest
+	// number that the host has acknowledged.
 	received, ackTold atomic.Uint64
 
 	confirmed uint64     // the highest number that the player has acknowledged
-	client    clientEcho // of the player's client, across connections
+	client    clientEcho // what is known about the player's client, across connections
 
-	// of the newest connection
+	// The following fields belong to the newest connection.
 	how      Confirmation
-	proved   bool   // the player has this connection's LOGIN_RESPONSE: it has sent an ack or a number since
-	ackNow   bool   // the next drain carries an ack, in a packet of its own if necessary
-	position uint64 // the last number it has taken, or the last number before it
-	ack      uint64 // the highest of its acks
+	proved   bool   // the player has this connection's LOGIN_RESPONSE: it has sent an ack or a numbered message on it
+	ackNow   bool   // the next drain sends an ack, in its own packet if necessary
+	position uint64 // number of the last message that the connection took; initially the base
+	ack      uint64 // the highest ack received on the connection
 	marks    marking
 }
 
-// clientEcho says whether a client is known to echo pings.
+// clientEcho says whether a client echoes pings.
 type clientEcho uint8
 
 const (
 	clientUnknown clientEcho = iota
 	clientEchoes
-	clientMute // it does not echo
+	clientMute // the client does not echo pings
 )
 
-// marking is the state of one connection's marks: pings with a message number as payload.
+// marking is the state of one connection's marks. A mark is a ping whose payload is a message number.
 type marking struct {
 	state    markState
 	mark     uint64 // the highest mark sent
-	bytes    int    // sent since that mark
-	messages int    // sent since that mark
-	foreign  int    // pongs that echo no mark
+	bytes    int    // bytes sent since the newest mark
+	messages int    // messages sent since the newest mark
+	foreign  int    // number of pongs that echoed no mark
 	unpinged int    // bytes sent before the first ping
 }
 
-// markState says whether marks are sent on a connection.
+// markState says whether a connection sends marks.
 type markState uint8
 
 const (
@@ -81,7 +85,7 @@ const (
 	marked
 )
 
-// begin starts the confirmation of a new connection, whose first message has the number after base.
+// begin starts the confirmation state of a new connection. The connection's first message will have the number base+1.
 func (c *confirmation) begin(how Confirmation, base uint64) {
 	c.marks = marking{mark: base}
 	if how == ByMarks {
@@ -92,10 +96,11 @@ func (c *confirmation) begin(how Confirmation, base uint64) {
 	}
 	c.how, c.position = how, base
 	c.proved, c.ack, c.ackNow = false, base, false
-	c.ackTold.Store(c.received.Load()) // LOGIN_RESPONSE carries it
+	c.ackTold.Store(c.received.Load()) // LOGIN_RESPONSE carries this ack
 }
 
-// acked handles an ack of a player who was sent messages up to sent. Ok is false above sent, or below an earlier ack.
+// acked handles an ack of number n, where sent is the highest number sent to the player. It returns false if n is
+// higher than sent or lower than an earlier ack.
 func (c *confirmation) acked(n, sent uint64) (ok bool) {
 	if c.how != ByAcks || n > sent || n < c.ack {
 		return false
@@ -104,7 +109,7 @@ func (c *confirmation) acked(n, sent uint64) (ok bool) {
 	return true
 }
 
-// gave notes that the connection has taken a message. Due says that a mark is due.
+// gave records that the connection has taken message n. It returns true if the connection should now send a mark.
 func (c *confirmation) gave(n uint64, size int, b *Budget) (due bool) {
 	c.position = n
 	m := &c.marks
@@ -118,7 +123,7 @@ func (c *confirmation) gave(n uint64, size int, b *Budget) (due bool) {
 	return m.bytes >= min(markBytes, b.BytesMax/markShare) || m.messages >= min(markCount, b.MessagesMax/markShare)
 }
 
-// asked notes that a mark is sent: a ping with the number of the last message.
+// asked records that a mark is being sent and returns its payload, the number of the last message taken.
 func (c *confirmation) asked() uint64 {
 	m := &c.marks
 	m.mark, m.bytes, m.messages = c.position, 0, 0
@@ -128,11 +133,12 @@ func (c *confirmation) asked() uint64 {
 	return m.mark
 }
 
-// refused notes that the connection cannot send marks: its messages are never confirmed.
+// refused records that the connection cannot send marks, so that its messages will never be confirmed.
 func (c *confirmation) refused() { c.marks.state, c.how = markless, ByWriting }
 
-// silent reports whether a client has given other signs of life but no echo for so long that it is mute from now on.
-// ReachedAt and heardAt are Outbox.Mark's. Full: unconfirmed messages use up the budget, so a slow path gets no extra time.
+// silent reports whether a client has given signs of life without an echo for so long that it counts as mute from now
+// on. reachedAt and heardAt are as in Outbox.Mark. If full is true, unconfirmed messages use up the budget, and a slow
+// path gets no extra time.
 func (c *confirmation) silent(reachedAt, heardAt time.Time, full bool) bool {
 	if c.how != ByMarks || c.client == clientEchoes || reachedAt.IsZero() {
 		return false
@@ -153,7 +159,7 @@ type echo uint8
 const (
 	echoNothing  echo = iota // the pong changes nothing
 	echoConfirms             // the pong confirms all messages up to its number
-	echoNever                // the client does not echo: it will never confirm anything
+	echoNever                // the client does not echo and will never confirm messages
 )
 
 func (c *confirmation) echoed(pong []byte) (n uint64, means echo) {
@@ -174,7 +180,7 @@ func (c *confirmation) echoed(pong []byte) (n uint64, means echo) {
 	return 0, echoNothing
 }
 
-// receive classifies a message number from the player. Current: it came on the newest connection.
+// receive classifies a message number from the player. current says that the message came on the newest connection.
 func (c *confirmation) receive(n uint64, current bool) Receipt {
 	if current {
 		c.proved = true
@@ -191,21 +197,21 @@ func (c *confirmation) receive(n uint64, current bool) Receipt {
 	return Next
 }
 
-// Receipt says what to do with a numbered message from the player.
+// Receipt says how to handle a numbered message from the player.
 type Receipt uint8
 
-// Receipts.
+// Values of Receipt.
 const (
 	Next      Receipt = iota + 1 // handle it
-	Duplicate                    // drop it: it was handled before
+	Duplicate                    // drop it: a duplicate
 	Late                         // drop it: it came on an older connection, and the player sends it again on the new one
 	Violation                    // close the connection: the number is invalid
 )
 
-// unacked returns how many received messages have not been acknowledged to the player.
+// unacked returns the number of received messages that the host has not acknowledged to the player.
 func (c *confirmation) unacked() uint64 { return c.received.Load() - c.ackTold.Load() }
 
-// takeAck returns the number that the next packet acknowledges, 0 for none.
+// takeAck returns the number that the next packet acknowledges. It returns 0 if there is nothing new to acknowledge.
 func (c *confirmation) takeAck() uint64 {
 	n := c.received.Load()
 	if n == c.ackTold.Load() {
@@ -216,7 +222,7 @@ func (c *confirmation) takeAck() uint64 {
 	return n
 }
 
-// appendAck appends an ack in a packet of its own, unless another packet has carried it.
+// appendAck appends an ack packet, unless another packet has already carried the ack.
 func (c *confirmation) appendAck(sink wire.Sink) {
 	c.ackNow = false
 	if n := c.takeAck(); n != 0 {

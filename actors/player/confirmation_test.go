@@ -68,7 +68,7 @@ func TestAMarkIsDueAfterAPartOfTheBudget(t *testing.T) {
 	large := Budget{BytesMax: 8 << 20, MessagesMax: 8000}
 	var c confirmation
 	c.begin(ByMarks, 0)
-	for n := range uint64(8) { // after 64 KiB at most
+	for n := range uint64(8) { // due after 64 KiB at most
 		if due := c.gave(n+1, 20<<10, &large); due != (n%4 == 3) {
 			t.Errorf("after %d messages of 20 KiB a mark is due: %v", n+1, due)
 		}
@@ -78,8 +78,7 @@ func TestAMarkIsDueAfterAPartOfTheBudget(t *testing.T) {
 	}
 }
 
-// What is known of a client goes with it from connection to connection, until it shows
-// otherwise.
+// What is known about a client's echoes is kept from connection to connection, until the client shows otherwise.
 func TestWhatIsKnownOfAClientsEchoes(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -97,10 +96,10 @@ func TestWhatIsKnownOfAClientsEchoes(t *testing.T) {
 		}
 	}
 	c.begin(ByMarks, 0)
-	echoes("0", echoNothing) // nothing was asked
+	echoes("0", echoNothing) // no mark has been sent
 	expect("before a ping", clientUnknown, ByMarks)
 	mark := strconv.FormatUint(c.asked(), 10)
-	echoes("1", echoNothing) // never asked
+	echoes("1", echoNothing) // this number was never sent
 	echoes("", echoNever)
 	expect("after two foreign pongs", clientMute, ByWriting)
 	c.begin(ByMarks, 0)

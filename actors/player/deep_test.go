@@ -12,9 +12,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// Random sequences, deeper than TestEveryInterleaving can go: many connections
-// and messages, small budgets that overflow, a faulty network all the way; then
-// the faults stop, and everything must arrive (RL-29).
+// Random sequences that are longer than those TestEveryInterleaving can cover: many connections and messages, small
+// budgets that overflow, and a faulty network. At the end the faults stop, and everything must arrive (RL-29).
 func TestLongRandomInterleavings(t *testing.T) {
 	for _, p := range []plan{
 		{name: "extended", devices: []client{extended}, rules: holds},
@@ -45,14 +44,14 @@ func deep(t *rapid.T, p *plan) {
 			t.Fatalf("%v, after%s", err, &trace)
 		}
 	}
-	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) // rapid's own choices are mostly the first
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) // rapid's own choices are mostly the first element
 	for range rapid.IntRange(1, 600).Draw(t, "length") {
 		moves, _ := s.moves(nil)
 		if len(moves) == 0 {
 			break
 		}
 		m := moves[random.IntN(len(moves))]
-		switch m.kind { // else most runs end soon
+		switch m.kind { // otherwise most runs would end early
 		case windowIsOver, leaves:
 			if random.IntN(50) > 0 {
 				continue
@@ -83,7 +82,7 @@ func deep(t *rapid.T, p *plan) {
 	}
 }
 
-// Players that share a pool never hold more than it has, and give it all back.
+// Players that share a pool never take more than the pool has, and return everything in the end.
 func TestPlayersShareAPool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const max = 3 * poolGrain
@@ -143,7 +142,8 @@ func TestPlayersShareAPool(t *testing.T) {
 				granted := 0
 				for i, o := range outs {
 					granted += o.queue.granted
-					if o.queue.bytes > o.queue.granted+poolFree+poolGrain { // a grain is the reserve for what is on its way
+					// One grain is the allowance for messages that are being added.
+					if o.queue.bytes > o.queue.granted+poolFree+poolGrain {
 						t.Fatalf("player %d holds %d bytes with %d granted", i, o.queue.bytes, o.queue.granted)
 					}
 					if !o.consistent() {

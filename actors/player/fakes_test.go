@@ -8,19 +8,18 @@ import (
 	"troupe/messages/wire"
 )
 
-// refs reads the reference count of a frame, which wire keeps to itself.
+// refs reads the reference count of a frame, which is private to package wire.
 func refs(f *wire.Frame) int64 {
 	return reflect.ValueOf(f).Elem().FieldByName("refs").FieldByName("v").Int()
 }
 
-// frames makes frames and says whether they came back.
+// frames creates frames and checks that they are released.
 type frames struct {
 	mu  sync.Mutex
 	all []*wire.Frame
 }
 
-// make returns a frame whose op code is its number, from 1. The caller's
-// reference is the helper's own.
+// make returns a frame. Its op code is its sequence number, counted from 1. The frames value keeps its own reference.
 func (c *frames) make(payload int) *wire.Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +28,7 @@ func (c *frames) make(payload int) *wire.Frame {
 	return f
 }
 
-// balanced fails unless nobody but the helper holds a frame, and ends them.
+// balanced fails unless the frames value holds the only reference to each frame. It then releases the frames.
 func (c *frames) balanced(t interface{ Errorf(string, ...any) }) {
 	for i, f := range c.all {
 		if n := refs(f); n != 1 {
@@ -40,7 +39,7 @@ func (c *frames) balanced(t interface{ Errorf(string, ...any) }) {
 	c.all = nil
 }
 
-// fakeLink takes up to room frames per drain; 0 is without bound.
+// fakeLink takes up to room frames per drain. 0 means no limit.
 type fakeLink struct {
 	mu     sync.Mutex
 	source wire.Source
@@ -48,7 +47,7 @@ type fakeLink struct {
 	got    []int32 // op codes
 	closed []messages.CloseReason
 	taken  int
-	on     bool // drain at every Flush
+	on     bool // drain the outbox at every Flush
 }
 
 func (l *fakeLink) Append(f *wire.Frame) bool {

@@ -11,35 +11,37 @@ import (
 	"troupe/messages/wire"
 )
 
-// Handle is a player's address as long as the player session lives, across connections and restarts of the player actor.
+// Handle is the address of a player. It stays the same until the player session ends, across reconnects and restarts of
+// the player actor.
 type Handle struct {
-	// set once at the reservation
+	// These fields are set once, when the player session is reserved.
 	ID       messages.PlayerSessionID
 	PlayerID messages.PlayerID
 	Data     string
 	Created  time.Time
 	Out      *Outbox
 
-	// owned by the game session
-	Peer   messages.PeerID // 0 before the gate; kept from acceptance on
+	// 0 before a login asks the gate; constant once the player is accepted
+	Peer   messages.PeerID // 0 until the gate accepts the player; constant afterwards
 	Groups []messages.GroupID
 
 	fast     atomic.Pointer[fastChannel]
-	fastSent atomic.Uint64 // messages that fast channels took
+	fastSent atomic.Uint64 // number of messages that fast channels have taken
 	actor    atomic.Pointer[stage.Ref]
-	left     atomic.Uint64          // the epoch in which the player left; its Ended may still be on the way
-	removed  atomic.Pointer[string] // why the game or an operator removes the player; nil if neither does
+	left     atomic.Uint64          // the epoch in which the player left; its Ended message may still be queued
+	removed  atomic.Pointer[string] // the reason why the game or an operator removes the player; nil if the player was not removed
 }
 
-// NewHandle returns the handle of a fresh reservation. It keeps b, which several players may share.
+// NewHandle returns the handle of a new reservation. It keeps b. Several players may share one Budget.
 func NewHandle(id messages.PlayerSessionID, who messages.NewPlayer, created time.Time, b *Budget, count *counters.Set) *Handle {
 	h := &Handle{ID: id, PlayerID: who.PlayerID, Data: who.PlayerData, Created: created}
 	h.Out = newOutbox(b, count, func() { h.Tell(outboxFull{}) })
 	return h
 }
 
-// RemovedBecause returns the reason with which the game or an operator has removed the player; empty if neither has,
-// or gave none. It may be called from any goroutine, and is known before the connection is closed for it.
+// RemovedBecause returns the reason for which the game or an operator removed the player. It is empty if the player was
+// not removed or no reason was given. The reason is set before the connection is closed. Any goroutine may call
+// RemovedBecause.
 func (h *Handle) RemovedBecause() string {
 	if why := h.removed.Load(); why != nil {
 		return *why
@@ -56,15 +58,17 @@ func (h *Handle) Tell(msg any) bool {
 	return ref.Tell(msg)
 }
 
-// Leaves says that the player has left in an epoch. Ended follows, behind what the player sent before. Any goroutine may call it.
+// Leaves records that the player has left in epoch e. The Ended message follows after everything that the player sent
+// before. Any goroutine may call Leaves.
 func (h *Handle) Leaves(e messages.Epoch) { h.left.Store(uint64(e)) }
 
-// SetActor sets the player actor: a new one after a restart.
+// SetActor sets the player actor. It is called again after each restart of the actor.
 func (h *Handle) SetActor(ref *stage.Ref) { h.actor.Store(ref) }
 
-// Deliver sends an application message to the player. An unreliable one goes over the fast channel if it fits
-// and the channel is ready, else through the outbox, which may still drop it; a reliable one through the outbox.
-// Deliver takes its own reference to f. For actors only: the end of the actor's batch flushes the outbox.
+// Deliver sends an application message to the player. A reliable message goes through the outbox. An unreliable message
+// goes over the fast channel if it fits and the channel is ready; otherwise it goes through the outbox, which may drop
+// it. Deliver takes its own reference to f. Only actors may call it, because the outbox is flushed at the end of the
+// actor's batch.
 func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 	var p Pushed
 	if reliable {
@@ -88,19 +92,20 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 	}
 }
 
-// Give delivers a packet that the host made: reliably, and consuming the caller's reference.
+// Give delivers a packet of the host reliably. It consumes the caller's reference to f.
 func (h *Handle) Give(c *stage.Context, f *wire.Frame) {
 	h.Deliver(c, f, true)
 	f.Release()
 }
 
-// Close discards the messages of a player whose actor has ended for good without ending the player session.
+// Close discards the player's messages. It is for a player whose actor has stopped for good before the player session
+// ended.
 func (h *Handle) Close() {
 	h.Out.close()
 	h.dropFast()
 }
 
-// fastChannel is the part of a FastOffer that is needed after LOGIN_RESPONSE.
+// fastChannel is the part of a FastOffer that is still needed after LOGIN_RESPONSE.
 type fastChannel struct {
 	link    FastLink
 	channel counters.Channel
@@ -112,21 +117,22 @@ func (h *Handle) dropFast() {
 	}
 }
 
-// Attachment is one connection's claim on a player, numbered by its epoch. Its reader sends the player's input to Session.
+// Attachment binds a connection to a player. Its epoch numbers the player's connections. The connection's reader sends
+// the player's input to Session.
 type Attachment struct {
 	Player  *Handle
 	Epoch   messages.Epoch
 	Peer    messages.PeerID
 	Session *stage.Ref // the game session
-	// Numbered says that the client speaks the extension: every reliable packet has a number.
+	// Numbered says that the client uses the protocol extension: every reliable packet has a number.
 	Numbered bool
 	// PingInterval comes from the game's configuration.
 	PingInterval time.Duration
-	// Inflow bounds the input of all players of the game session together; nil is no bound.
+	// Inflow limits the total input of all players of the game session. Nil means no limit.
 	Inflow *Inflow
 }
 
-// Inspect adds to p what the player's queue and its connection say of themselves. Any goroutine may call it.
+// Inspect adds the state of the player's queue and connection to p. Any goroutine may call it.
 func (h *Handle) Inspect(p *messages.PlayerState) {
 	link := h.Out.inspect(p)
 	if c, ok := link.(interface{ RemoteAddr() netip.AddrPort }); ok {
@@ -140,7 +146,7 @@ func (h *Handle) Inspect(p *messages.PlayerState) {
 	p.Sent += h.fastSent.Load()
 }
 
-// inspect returns the attached connection, nil if there is none.
+// inspect fills in p and returns the attached connection. It returns nil if there is none.
 func (o *Outbox) inspect(p *messages.PlayerState) Link {
 	o.mu.Lock()
 	defer o.mu.Unlock()

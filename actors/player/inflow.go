@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Inflow bounds the reliable bytes that all players of a game session together send to its groups and its game: a bound per player is not
-// enough, as each may receive them all. Over it, players above an equal share are slowed down. Safe for concurrent use; nil is no bound.
+// Inflow limits the rate of reliable bytes that all players of a game session together send to its groups and its game.
+// A limit per player is not enough, because each player may receive what all others send. While the total exceeds the
+// limit, players above an equal share are slowed down. A nil *Inflow means no limit. Inflow is safe for concurrent use.
 type Inflow struct {
 	perSecond int64
 	players   atomic.Int64
-	paid      atomic.Int64 // when the bytes taken so far will be within the bound, in nanoseconds of the callers' clock
+	paid      atomic.Int64 // the time at which the bytes taken so far will be within the limit, in nanoseconds of the callers' clock
 }
 
-// NewInflow returns the bound in bytes per second, with a burst of one second; nil for 0.
+// NewInflow returns a limit of perSecond bytes per second with a burst of one second. It returns nil if perSecond is 0.
 func NewInflow(perSecond int) *Inflow {
 	if perSecond <= 0 {
 		return nil
@@ -21,7 +22,7 @@ func NewInflow(perSecond int) *Inflow {
 	return &Inflow{perSecond: int64(perSecond)}
 }
 
-// SetPlayers sets how many players share the bound.
+// SetPlayers sets the number of players that share the limit.
 func (f *Inflow) SetPlayers(n int) {
 	if f != nil {
 		f.players.Store(int64(n))
@@ -31,7 +32,8 @@ func (f *Inflow) SetPlayers(n int) {
 // Share returns one player's equal share, in bytes per second.
 func (f *Inflow) Share() float64 { return float64(f.perSecond) / float64(max(f.players.Load(), 1)) }
 
-// Take counts bytes at now, by one clock, and reports whether players are over the bound. It caps the excess at a second's worth.
+// Take counts bytes received at the time now and reports whether the players exceed the limit. All callers must use the
+// same clock. The recorded excess is at most one second's worth of bytes.
 func (f *Inflow) Take(now time.Duration, bytes int) (over bool) {
 	cost := int64(bytes) * int64(time.Second) / f.perSecond
 	for {

@@ -40,7 +40,7 @@ var moveNames = [...]string{"", "device %d dials", "device %d sends", "device %d
 	"the game session handles a message", "the game sends", "the game sends a fast message", "the game lets the player in",
 	"an ack is due", "the window is over", "a sign of life came", "no sign of life came", "the actor hears of the overflow"}
 
-// move is one thing that happens, to device or connection i.
+// move is one step. It concerns device i or connection i.
 type move struct {
 	kind moveKind
 	i    int8
@@ -53,7 +53,7 @@ func (m move) String() string {
 	return moveNames[m.kind]
 }
 
-// soon reports whether a move happens without anybody doing anything.
+// soon reports whether a move happens on its own, without an action of a client or a game.
 func (m move) soon() bool {
 	switch m.kind {
 	case acks, arrivesUp, arrivesDown, notices, writes, handles, gates, ackIsDue, challengeMet, challengeLost, fullIsHeard:
@@ -62,8 +62,7 @@ func (m move) soon() bool {
 	return false
 }
 
-// moves appends what may happen next. Live reports whether something will without
-// anybody doing anything.
+// moves appends all moves that may happen next. live reports whether at least one of them happens on its own.
 //
 //go:norace
 func (w *world) moves(all []move) (_ []move, live bool) {
@@ -136,9 +135,9 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 	return all, live
 }
 
-// orderly picks the one move to make where the order does not matter: what is
-// left of a connection that has a successor changes nothing (RL-8), and once no
-// connection can be lost or come, what is on its way just arrives.
+// orderly returns only one move where the order of moves does not matter. This is the case for the remains of a
+// connection that has a successor, because they change nothing (RL-8). It is also the case once no connection can be
+// lost or created any more: messages in transit then simply arrive.
 //
 //go:norace
 func (w *world) orderly(all []move) []move {
@@ -164,7 +163,7 @@ func (w *world) orderly(all []move) []move {
 
 func (w *world) old(a *Attachment) bool { return a != nil && a.Epoch < w.actor.d.machine.Epoch }
 
-// make makes a move in the world in hand.
+// make makes a move in the current world.
 func (s *stand) make(m move) {
 	w, i := s.world, int(m.i)
 	switch m.kind {
@@ -236,7 +235,7 @@ func (s *stand) make(m move) {
 	s.consistent()
 }
 
-// onUp is what a connection's reader does.
+// onUp handles a packet as a connection's reader would.
 func (s *stand) onUp(i int, t transit) {
 	c := &s.conns[i]
 	switch {
@@ -270,7 +269,7 @@ func (s *stand) onUp(i int, t transit) {
 	}
 }
 
-// onEnd is what the host does when a connection is gone.
+// onEnd does what the host does when a connection has ended.
 func (s *stand) onEnd(i int, clean bool) {
 	c := &s.conns[i]
 	c.ended, c.up = true, nil
@@ -280,7 +279,7 @@ func (s *stand) onEnd(i int, clean bool) {
 	}
 }
 
-// consistent checks what must hold after every move.
+// consistent checks the invariants that must hold after every move.
 //
 //go:norace
 func (s *stand) consistent() {
@@ -313,7 +312,7 @@ func (s *stand) consistent() {
 	}
 }
 
-// checkQuiet checks what must hold once nothing is on its way (RL-2, RL-7, RL-29).
+// checkQuiet checks what must hold when nothing is in transit (RL-2, RL-7, RL-29).
 func (w *world) checkQuiet() {
 	for i := range w.devices {
 		d := &w.devices[i]
@@ -342,19 +341,19 @@ func (w *world) checkQuiet() {
 	}
 }
 
-// spread tries every interleaving, the shortest first, so that a failing one is as
-// short as can be. Worlds with the same key go on alike: one of them goes on.
+// spread tries every interleaving in breadth-first order, so that a failing one is as short as possible. Worlds with
+// the same key behave in the same way, so only one of them is continued.
 type spread struct {
 	stand *stand
 	seen  map[string]bool
 	queue []*world
-	first int     // which world queue[0] is
-	from  []int32 // the world before each
-	by    []move  // and the move that made it
+	first int     // index of the world in queue[0]
+	from  []int32 // the predecessor of each world
+	by    []move  // the move that led from the predecessor to the world
 	steps int
 }
 
-// try returns the oracle that f breaks, if any.
+// try returns the oracle that f violates, or nil.
 func try(f func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -369,7 +368,7 @@ func try(f func()) (err error) {
 	return nil
 }
 
-// trace lists the moves that lead to a world, and last.
+// trace lists the moves that lead to a world, followed by the moves in last.
 func (x *spread) trace(i int, last ...move) string {
 	var all []move
 	for ; i > 0; i = int(x.from[i]) {
@@ -419,16 +418,15 @@ func (x *spread) run(p *plan) error {
 	return nil
 }
 
-// Rules of these checks.
+// Rules used by these checks.
 var (
 	holds    = Rules{Window: true, Takeover: true}
 	caution  = Rules{Window: true}
 	strictly = Rules{Takeover: true}
 )
 
-// plans are small enough to be tried to the end, and large enough for two
-// connections to be lost with three messages each way (reliability.md 10). Those
-// of more than 12,000 states are long.
+// plans are small enough to be explored completely, and large enough for two connections to be lost with three messages
+// in each direction (reliability.md 10). Plans with more than 12,000 states are marked as long.
 var plans = []plan{
 	{name: "extended, to the client", long: true, devices: []client{extended}, rules: holds, budget: budget{dials: 3, pushes: 3, sends: 1, cuts: 2, windows: 1}},
 	{name: "extended, to the host", long: true, devices: []client{extended}, rules: holds, budget: budget{dials: 3, pushes: 1, sends: 3, cuts: 2, windows: 1}},

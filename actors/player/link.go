@@ -8,7 +8,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// Link is a live connection as the player sees it. Methods may be called from any goroutine and do not block.
+// Link is a live connection as seen by the player. Any goroutine may call its methods. They do not block.
 type Link interface {
 	SetSource(src wire.Source)
 	Flush()
@@ -17,43 +17,45 @@ type Link interface {
 	PongsInOrder() bool
 }
 
-// FastLink is a connection's fast channel. Methods may be called from any goroutine and do not block.
+// FastLink is a connection's fast channel. Any goroutine may call its methods. They do not block.
 type FastLink interface {
-	// Ready reports whether the peer is known to receive on it.
+	// Ready reports whether the peer has shown that it receives packets on the channel.
 	Ready() bool
-	// Send sends one frame, numbered for this peer, or drops and counts it.
+	// Send sends one frame with the peer's next number. If it cannot, it drops the frame and counts the drop.
 	Send(f *wire.Frame) bool
 	Close()
 }
 
-// FastOffer is a fast channel with its fields of LOGIN_RESPONSE (realtime.md 6.2).
+// FastOffer is a fast channel together with its fields of LOGIN_RESPONSE (realtime.md 6.2).
 type FastOffer struct {
-	Link    FastLink         // nil for none
+	Link    FastLink         // nil if there is no fast channel
 	Channel counters.Channel // kind of Link, for metrics
 	Port    uint16           // fastPort: 1 to 65535, even if Link is nil
 	Anchors []byte           // caCert, secured mode only
 	Token   string           // connectToken, secured mode only
 }
 
-// LoginConn is a connection that logs in. Methods may be called from any goroutine and do not block.
+// LoginConn is a connection that logs in. Any goroutine may call its methods. They do not block.
 type LoginConn interface {
 	Link() Link
-	// OpenFast sets up the fast channel of a peer.
+	// OpenFast opens the fast channel for a peer id.
 	OpenFast(peer messages.PeerID) FastOffer
 	// Bind sends the connection's input to a's game session from now on; false if the connection has ended.
 	Bind(a *Attachment) bool
-	// SetRefusal sets the reason of a final Refuse. Not to be called for an unknown player session id.
+	// SetRefusal sets the reason that a final Refuse gives to the client. It must not be called for an unknown player
+	// session id.
 	SetRefusal(why wire.Refusal)
-	// CountRefusal sets the reason under which a final Refuse counts, if that is another than the client is told.
+	// CountRefusal sets the metric label of a final Refuse, if it differs from the reason given to the client.
 	CountRefusal(as counters.LoginRefusal)
-	// Refuse refuses the login and closes. A client of the extension is told when it may retry; 0 is final.
+	// Refuse refuses the login and closes the connection. A client that uses the extension is told after which time it
+	// may retry. If after is 0, the refusal is final.
 	Refuse(after time.Duration)
 	// Channel names the transport for metrics.
 	Channel() counters.Channel
 	// Gone reports whether the connection has ended.
 	Gone() bool
-	// Challenge asks the peer for a sign of life.
+	// Challenge asks the peer for a sign of life, which Silence then shows.
 	Challenge()
-	// Silence returns the time since the last sign of life.
+	// Silence returns the time since the peer's last sign of life.
 	Silence() time.Duration
 }

@@ -8,17 +8,17 @@ import (
 // State is the state of a player session (reliability.md 2.8).
 type State uint8
 
-// States.
+// Values of State.
 const (
-	Reserved State = iota + 1 // a seat is reserved, nobody has logged in
-	Joining                   // a LOGIN waits for the game's gate
+	Reserved State = iota + 1 // the player session is reserved; nobody has logged in
+	Joining                   // a login waits for the game's gate
 	Attached                  // a connection serves the player
-	Detached                  // the connection is lost, the reconnect window runs
-	Leaving                   // the game is being told
+	Detached                  // the connection is lost; the reconnect window is open
+	Leaving                   // the game session is handling the leave
 	Gone                      // the player session has ended
 )
 
-// gauge is the metric of a state; 0 for Gone.
+// gauge returns the metric of a state, or 0 for Gone.
 func (s State) gauge() counters.PlayerState {
 	if s == Gone {
 		return 0
@@ -29,21 +29,21 @@ func (s State) gauge() counters.PlayerState {
 // EventKind is a kind of Event.
 type EventKind uint8
 
-// Kinds of events. Events of a connection carry its epoch.
+// Kinds of events. An event about a connection carries the connection's epoch.
 const (
 	LoginArrived        EventKind = iota + 1
 	ReservationOver               // 60 s without an accepted login
 	GateAccepted                  // the game lets the player in
 	GateRefused                   // the game does not let the player in
-	JoinLost                      // the connection ended before the login was accepted
+	JoinLost                      // the connection of the pending login ended
 	ConnectionLost                // the connection ended without a clean leave
-	ConnectionLeft                // the player left: close code 1000
+	ConnectionLeft                // the player left (close code 1000)
 	WindowOver                    // the reconnect window has passed
 	OutboxFull                    // the outbox has used up its budget
 	Kicked                        // the game removed the player
 	GameEnded                     // the game session is over
-	LeaveDone                     // the game has been told of the leave
-	Released                      // the game does not wait for a detached player
+	LeaveDone                     // the game session has handled the leave
+	Released                      // the game does not want to wait for a detached player
 	ChallengeUnanswered           // the challenged connection gave no sign of life
 	ChallengeAnswered             // the challenged connection gave a sign of life
 	ChallengerGone                // the connection of the challenger has ended
@@ -51,18 +51,18 @@ const (
 	eventKindEnd
 )
 
-// Credential says which reconnect token a login brings besides the player session's id.
+// Credential classifies the reconnect token of a login. The token comes in addition to the player session id.
 type Credential uint8
 
-// Credentials.
+// Values of Credential.
 const (
-	IDOnly    Credential = iota // no token: a stock client, or another device
+	IDOnly    Credential = iota // no token: the login is from a stock client or another device
 	GoodToken                   // a valid token of this player session
 	DeadToken                   // an invalid token: the login is refused
 )
 
-// Event is an input of the Machine. Epoch is set for one connection's events (hasEpoch),
-// Attempt for GateAccepted, GateRefused and JoinLost, Credential and Join for LoginArrived.
+// Event is an input of the Machine. Epoch is set if hasEpoch is true. Attempt is set for GateAccepted, GateRefused and
+// JoinLost. Credential and Join are set for LoginArrived.
 type Event struct {
 	Kind       EventKind
 	Epoch      messages.Epoch
@@ -71,17 +71,17 @@ type Event struct {
 	Join       Join
 }
 
-// Join is what a login means for an earlier one of the player that waits for the gate.
+// Join says how a new login affects an earlier login of the same player that still waits for the gate.
 type Join uint8
 
-// Joins.
+// Values of Join.
 const (
-	JoinBehind  Join = iota // the earlier login goes on
-	JoinInstead             // the new login replaces it; the payload is the same, so the gate's decision stays valid
-	JoinAnew                // the new login replaces it; the payload differs, so the gate is asked again
+	JoinBehind  Join = iota // the earlier login keeps waiting; the new one is refused
+	JoinInstead             // the new login replaces the earlier one; the payload is the same, so the gate's decision remains valid
+	JoinAnew                // the new login replaces the earlier one; the payload differs, so the gate decides again
 )
 
-// hasEpoch reports whether the event belongs to one connection.
+// hasEpoch reports whether the event belongs to one particular connection.
 func (e Event) hasEpoch() bool {
 	switch e.Kind {
 	case ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeUnanswered, ChallengeAnswered:
@@ -90,79 +90,83 @@ func (e Event) hasEpoch() bool {
 	return false
 }
 
-// Effect is one action of the actor, which carries out the effects of a step in order.
+// Effect is one action of the actor. The actor carries out the effects of a step in order.
 type Effect uint8
 
-// Effects.
+// Values of Effect.
 const (
-	AskGate          Effect = iota + 1 // have the game decide on the new login
+	AskGate          Effect = iota + 1 // ask the game to decide on the new login
 	RefuseLogin                        // refuse the new login
-	RefuseForNow                       // refuse the new login, but let it retry soon
+	RefuseForNow                       // refuse the new login, but allow a retry soon
 	RefuseWaiting                      // refuse the login that waits for the gate
-	DismissWaiting                     // close the connection whose login waits for the gate: a newer one replaces it
-	ReplaceWaiting                     // the new login waits for the gate's decision on the old one
+	DismissWaiting                     // close the connection whose login waits for the gate, because a newer login replaces it
+	ReplaceWaiting                     // let the new login wait for the gate's decision on the earlier one
 	ReleasePeer                        // free the peer id of the login that waited for the gate
-	Accept                             // attach the login that waited: epoch 1, LOGIN_RESPONSE, tell the game
+	Accept                             // attach the login that waited for the gate (epoch 1), send LOGIN_RESPONSE and tell the game
 	FenceOld                           // close the old connection as taken over
-	Resume                             // attach the new login: LOGIN_RESPONSE, then the missed messages
+	Resume                             // attach the new login: send LOGIN_RESPONSE, then the missed messages
 	CloseSlow                          // close the connection as a slow consumer
 	Drop                               // detach the outbox from the connection and close its fast channel
 	StartWindow                        // start the reconnect window
 	StopWindow                         // stop the reconnect window
-	StopReservation                    // stop the 60 s of the reservation
+	StopReservation                    // stop the reservation timer
 	TellDetached                       // tell the game session that the player is detached
 	TellLeaving                        // have the game session run onPlayerDisconnect and remove the player
-	CloseKicked                        // close the connection: removed by the game
-	CloseEnded                         // close the connection: game session over
-	SetActive                          // status ACTIVE
-	SetCompleted                       // status COMPLETED
-	SetTimedOut                        // status TIMEDOUT
+	CloseKicked                        // close the connection because the game removed the player
+	CloseEnded                         // close the connection because the game session is over
+	SetActive                          // set the player session's status to ACTIVE
+	SetCompleted                       // set the player session's status to COMPLETED
+	SetTimedOut                        // set the player session's status to TIMEDOUT
 	CountOldEpoch                      // count an ignored event of an older epoch
 	CountDeadToken                     // count a login with an invalid token
-	Challenge                          // keep the new login as challenger, and ask the current connection for a sign of life
+	Challenge                          // keep the new login as the challenger and ask the current connection for a sign of life
 	ResumeChallenger                   // attach the challenger
 	RefuseChallenger                   // refuse the challenger
-	RetryAfterLeave                    // have the game session deliver the login again when the leave is done
-	End                                // stop the actor: no event follows
+	RetryAfterLeave                    // make the game session deliver the login again after the leave
+	End                                // stop the actor; no more events follow
 	effectEnd
 )
 
-// Rules are the operator's settings that the machine follows.
+// Rules are the operator's settings for the machine.
 type Rules struct {
-	// Window is false in strict mode (reconnect.window = 0): a lost connection is a leave, a second login is refused.
+	// Window is false in strict mode (reconnect.window = 0). In strict mode a lost connection counts as a leave, and a
+	// second login is refused.
 	Window bool
-	// Takeover lets a login without a token replace a connection that looks alive at once; without it,
-	// that one is asked for a sign of life (reliability.md 2.6). With a good token it always does.
+	// Takeover lets a login without a token replace a connection at once even if that connection looks alive. If
+	// Takeover is false, the connection is first asked for a sign of life (reliability.md 2.6). A login with a good
+	// token always replaces it at once.
 	Takeover bool
-	// Rejoin lets a player that has left log in again as a new player.
+	// Rejoin lets a player that left log in again as a new player.
 	Rejoin bool
 }
 
-// Reservation: while it is valid, a player whose login the gate refuses may try again; otherwise its player session ends.
+// Reservation says whether the player may try again after the gate has refused its login. If the reservation is no
+// longer valid, a refusal ends the player session.
 type Reservation uint8
 
-// Reservations. The value means nothing once the player is attached.
+// Values of Reservation. The value has no meaning once the player is attached.
 const (
 	ReservationValid   Reservation = iota
-	ReservationExpired             // ran out while a login waited for the gate
-	ReservationNone                // a rejoin after a leave has none
+	ReservationExpired             // it expired while a login waited for the gate
+	ReservationNone                // a rejoin after a leave has no reservation
 )
 
-// Machine is the state of one player session, a value: Step returns the next one.
+// Machine is the state of one player session. It is immutable: Step returns the next state.
 type Machine struct {
-	// Epoch is the number of the current or last connection, 0 before the first.
+	// Epoch is the number of the current or last connection. It is 0 before the first connection.
 	Epoch messages.Epoch
 	// Attempt is the number of the newest login that was submitted to the gate.
 	Attempt     uint64
 	State       State
 	Reservation Reservation
-	// Left says that the player has left by itself, and may rejoin.
+	// Left says that the player left on its own and may rejoin.
 	Left bool
-	// Challenged says that a login (the challenger) waits while the connection is asked for a sign of life.
+	// Challenged says that a login (the challenger) waits while the current connection is asked for a sign of life.
 	Challenged bool
 }
 
-// Step returns the next machine and the effects of one event. It is total: an event that does not fit changes nothing.
+// Step returns the next state and the effects of one event. It is total: an event that does not fit the state changes
+// nothing.
 func (m Machine) Step(r Rules, e Event) (Machine, []Effect) {
 	if e.hasEpoch() && e.Epoch != m.Epoch {
 		return m, []Effect{CountOldEpoch}
@@ -209,7 +213,7 @@ func (m Machine) reserved(e Event) (Machine, []Effect) {
 
 func (m Machine) joining(e Event) (Machine, []Effect) {
 	switch e.Kind {
-	case LoginArrived: // the gate decides on one login per player session at a time
+	case LoginArrived: // the gate decides on only one login per player session at a time
 		switch {
 		case e.Join == JoinInstead:
 			return m, []Effect{DismissWaiting, ReplaceWaiting}
@@ -282,7 +286,7 @@ func (m Machine) attached(r Rules, e Event) (Machine, []Effect) {
 	return m, nil
 }
 
-// unchallenged refuses the challenger, if there is one, before effects.
+// unchallenged refuses the challenger, if there is one, and then applies effects.
 func (m Machine) unchallenged(effects ...Effect) (Machine, []Effect) {
 	if m.Challenged {
 		m.Challenged = false
@@ -291,7 +295,7 @@ func (m Machine) unchallenged(effects ...Effect) (Machine, []Effect) {
 	return m, effects
 }
 
-// admitChallenger attaches the challenger after first has dealt with the old connection.
+// admitChallenger applies the effect first to the old connection, then attaches the challenger.
 func (m Machine) admitChallenger(first Effect) (Machine, []Effect) {
 	m.Challenged = false
 	m.Epoch++
@@ -305,7 +309,7 @@ func (m Machine) detached(e Event) (Machine, []Effect) {
 		return m.to(Attached), []Effect{StopWindow, Resume}
 	case WindowOver, OutboxFull, Kicked, Released, StateInconsistent:
 		return m.to(Leaving), []Effect{StopWindow, TellLeaving}
-	case ConnectionLeft: // the host detached first, then the player's leave arrived
+	case ConnectionLeft: // the host detached the connection before the player's leave arrived
 		m.Left = true
 		return m.to(Leaving), []Effect{StopWindow, TellLeaving}
 	case GameEnded:

@@ -21,11 +21,10 @@ var allRules = []Rules{
 	{Rejoin: true}, {Takeover: true, Rejoin: true}, {Window: true, Rejoin: true}, {Window: true, Takeover: true, Rejoin: true},
 }
 
-// roots are the machines that an actor may begin with.
+// roots are the machines with which an actor may start.
 var roots = []Machine{{State: Reserved}, {State: Reserved, Reservation: ReservationNone}}
 
-// check compares one step with the reference (when asked to) and checks the
-// invariants.
+// check checks the invariants for one step. If compare is true, it also compares the step with the reference.
 func check(step stepFunc, compare bool, r Rules, m Machine, h history, e Event) (Machine, history, error) {
 	next, effects := step(m, r, e)
 	if compare {
@@ -38,9 +37,8 @@ func check(step stepFunc, compare bool, r Rules, m Machine, h history, e Event) 
 	return next, h, err
 }
 
-// explorer walks all sequences of events. Sequences that lead to the same
-// machine with the same history go on alike, so each such point is walked on
-// from once.
+// explorer explores all sequences of events. Sequences that lead to the same machine with the same history behave in
+// the same way from there on, so each such point is explored only once.
 type explorer struct {
 	step    stepFunc
 	compare bool
@@ -85,8 +83,7 @@ func explore(step stepFunc, compare bool, r Rules, depth int) error {
 	return nil
 }
 
-// Sequences of any length, with up to four connections and four logins before
-// the gate.
+// Sequences of any length, with up to four connections and four logins before the gate's decision.
 func TestMachineFollowsTheTableInEveryStateItCanReach(t *testing.T) {
 	const most = 4
 	for _, r := range allRules {
@@ -125,7 +122,7 @@ func TestMachineFollowsTheTableOnLongRandomSequences(t *testing.T) {
 			switch {
 			case hasEpoch(e.Kind) && rapid.IntRange(0, 3).Draw(t, "far") == 0:
 				e.Epoch = messages.Epoch(rapid.Uint64Range(0, 9).Draw(t, "epoch"))
-			case e.Kind == GameEnded || e.Kind == Kicked: // else most runs end soon
+			case e.Kind == GameEnded || e.Kind == Kicked: // otherwise most runs would end early
 				if rapid.IntRange(0, 9).Draw(t, "end") > 0 {
 					continue
 				}
@@ -138,7 +135,7 @@ func TestMachineFollowsTheTableOnLongRandomSequences(t *testing.T) {
 	})
 }
 
-// mutant is Step with one row of the table broken.
+// mutant is a Step function with one wrong row in the table.
 type mutant struct {
 	name string
 	step stepFunc
@@ -206,12 +203,11 @@ func mutants() (all []mutant) {
 	return all
 }
 
-// A test that cannot fail proves nothing: every single transition, broken in
-// every single way, must be found by the table, and most of them by the
-// invariants alone.
+// This checks the checks: every possible mutation of every single transition must be found by comparison with the
+// table, and most of them by the invariants alone.
 func TestABrokenTransitionIsFound(t *testing.T) {
 	found := func(s stepFunc, compare bool) bool {
-		for _, r := range slices.Backward(allRules) { // the richest first
+		for _, r := range slices.Backward(allRules) { // the rules with the most options first
 			if err := explore(s, compare, r, 4); err != nil {
 				return true
 			}
@@ -219,7 +215,7 @@ func TestABrokenTransitionIsFound(t *testing.T) {
 		return false
 	}
 	all, alone := mutants(), 0
-	if testing.Short() { // every seventeenth: of each way to break one, at different transitions
+	if testing.Short() { // use every seventeenth mutant, which selects mutations of each kind at different transitions
 		n := 0
 		for i := 0; i < len(all); i += 17 {
 			all[n] = all[i]

@@ -8,23 +8,24 @@ import (
 	"troupe/messages/wire"
 )
 
-// Login asks a game session, and then a player, to take a connection in.
+// Login asks a game session, and then a player, to accept a connection.
 type Login struct {
 	ID      messages.PlayerSessionID
-	Payload []byte // the game's own, at most 4096 bytes; owned by the message
+	Payload []byte // for the game; at most 4096 bytes; owned by the message
 	From    LoginConn
-	At      time.Time // when the LOGIN was read
-	// Pause delays the login (the login limiter), less where the player would lose its seat by it.
+	At      time.Time // time at which the LOGIN was read
+	// Pause delays the login (set by the login limiter). The delay is shortened if the player could otherwise lose its
+	// reservation or its reconnect window.
 	Pause time.Duration
-	late  bool // it has waited for the leave before it
+	late  bool // the login has already waited for a leave that came before it
 
-	// The rest belongs to the extension and is zero for stock clients.
+	// The following fields belong to the protocol extension. They are zero for stock clients.
 	Caps         uint64 // wire.CapNumbers
 	Token        string
 	LastReceived uint64
 }
 
-// RetrySoon is how soon to retry a login whose player actor is being restarted, or busy with another login.
+// RetrySoon is the retry delay for a login whose player actor is restarting or busy with another login.
 const RetrySoon = 250 * time.Millisecond
 
 // OnDeadLetter implements stage.DeadLetter.
@@ -34,13 +35,13 @@ func (l *Login) OnDeadLetter() { l.From.Refuse(RetrySoon) }
 type Ended struct {
 	Player *Handle
 	Epoch  messages.Epoch
-	Clean  bool // the player left; false for a lost connection
+	Clean  bool // the player left; false if the connection was lost
 	Reason string
 }
 
 // Messages from the game session to a player.
 type (
-	// GateAnswer is the game's decision on a login. Peer is set if OK, otherwise Why.
+	// GateAnswer is the game's decision on a login. If OK is true, Peer is set; otherwise Why is set.
 	GateAnswer struct {
 		Attempt uint64
 		OK      bool
@@ -51,13 +52,14 @@ type (
 	Kick struct{ Reason string }
 	// EndGame says that the game session is over.
 	EndGame struct{ Reason messages.CloseReason }
-	// LeaveHandled says that the game has been told of the leave.
+	// LeaveHandled says that the game session has told the game about the leave.
 	LeaveHandled struct{}
-	// Release says that the game does not wait for the player, which lost the connection of Epoch.
+	// Release says that the game does not want to wait for the player, which lost the connection of Epoch.
 	Release struct{ Epoch messages.Epoch }
 	// OutOfOrder says that the connection of Epoch sent an invalid message number.
 	OutOfOrder struct{ Epoch messages.Epoch }
-	// Renew lets a seat that waits for its first login wait for ReservationTime from now on. It is nothing for another seat.
+	// Renew restarts the reservation timer (ReservationTime) of a player that waits for its first login. It has no
+	// effect on other players.
 	Renew struct{}
 )
 
@@ -69,12 +71,12 @@ type (
 		Attempt uint64
 		Payload []byte
 	}
-	// JoinOver says that a login will not be accepted: its peer id is free.
+	// JoinOver says that a login will not be accepted and that its peer id is free again.
 	JoinOver struct {
 		Player *Handle
 		Again  bool // another login of the player follows at once
 	}
-	// Accepted says that LOGIN_RESPONSE is on its way.
+	// Accepted says that the login is accepted. LOGIN_RESPONSE is sent next.
 	Accepted struct{ Player *Handle }
 	// WentAway says that the player is detached.
 	WentAway struct {
@@ -88,9 +90,11 @@ type (
 		Epoch  messages.Epoch
 		Return
 	}
-	// LoginAgain returns a login that came while its player was leaving, to be delivered once that is gone.
+	// LoginAgain returns a login that arrived while its player was leaving. The game session delivers it again after
+	// the leave.
 	LoginAgain struct{ Login *Login }
-	// IsLeaving asks the game session to tell the game, then to send LeaveHandled. Left: by itself, so it may rejoin.
+	// IsLeaving asks the game session to tell the game about the leave and then to send LeaveHandled. Left says that
+	// the player left on its own, so that it may rejoin.
 	IsLeaving struct {
 		Player *Handle
 		Reason string
@@ -103,11 +107,11 @@ type (
 	}
 )
 
-// Return describes how a player came back.
+// Return describes how a player reconnected.
 type Return struct {
 	From, To counters.Channel
-	Away     time.Duration // since the loss; 0 for a takeover
-	Takeover bool          // the old connection looked alive
+	Away     time.Duration // time since the connection was lost; 0 for a takeover
+	Takeover bool          // the old connection still looked alive
 	Replay   Replay
 	Lost     uint64 // reliable messages dropped because the budget was used up
 }
@@ -115,7 +119,7 @@ type Return struct {
 // OnDeadLetter implements stage.DeadLetter.
 func (m LoginAgain) OnDeadLetter() { m.Login.From.Refuse(0) }
 
-// Messages of a player to itself.
+// Messages that a player actor sends to itself.
 type (
 	outboxFull      struct{}
 	reservationOver struct{}
@@ -124,7 +128,8 @@ type (
 	challengeOver   struct{ epoch messages.Epoch }
 )
 
-// moment is a time on the monotonic clock, a third of a time.Time: nanoseconds since the process started. 0 is no time.
+// moment is a time on the monotonic clock, in nanoseconds since the process started. It needs a third of the memory of
+// a time.Time. 0 means that the time is not set.
 type moment int64
 
 var started = time.Now()

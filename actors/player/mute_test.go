@@ -9,8 +9,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// A client that lives on and never echoes is found out, so that its queue does
-// not fill with what it has.
+// If a client stays alive but never echoes, the host must notice, so that the queue does not fill with messages that
+// the client already has.
 func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made frames
@@ -26,7 +26,7 @@ func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 			n, _ := depth(out)
 			return n
 		}
-		for i := range 4 { // pings every 3 s
+		for i := range 4 { // a ping every 3 s
 			if n := held(); n != i+1 {
 				t.Errorf("after %d pings %d are held", i, n)
 			}
@@ -34,14 +34,14 @@ func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 		}
 		assert.Equal(t, "are held for a client that does not echo", held(), 0)
 		out.detach()
-		out.attach(by(link, ByMarks)) // nor does it next time
+		out.attach(by(link, ByMarks)) // no messages are kept on the next connection either
 		assert.Equal(t, "are held", held(), 0)
 		out.close()
 		made.balanced(t)
 	})
 }
 
-// One that gives no sign of life after the first ping is dead, not mute.
+// A client that gives no sign of life after the first ping is dead, not mute.
 func TestASilentClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made frames
@@ -52,7 +52,7 @@ func TestASilentClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 		out.Push(made.make(1))
 		link.drain()
 		since := time.Now()
-		for range 3 { // pings every 20 s
+		for range 3 { // a ping every 20 s
 			out.Mark(0, since, time.Time{})
 			time.Sleep(20 * time.Second)
 		}
@@ -64,8 +64,8 @@ func TestASilentClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 	})
 }
 
-// An echo cannot come before its ping has: a client on a slow path is not one that does
-// not echo. Where nothing says how slow the path is, what was sent before the ping does.
+// A client cannot echo a ping before the ping has arrived. So a client on a slow path must not count as mute. If
+// nothing shows how slow the path is, the number of bytes sent before the ping is used instead.
 func TestASlowClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made frames
@@ -78,7 +78,7 @@ func TestASlowClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 		}
 		link.drain()
 		held := func(reachedAt time.Time) int {
-			out.Mark(0, reachedAt, time.Now()) // it sends all the time
+			out.Mark(0, reachedAt, time.Now()) // the client sends all the time
 			n, _ := depth(out)
 			return n
 		}
@@ -89,7 +89,7 @@ func TestASlowClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
 			}
 			time.Sleep(3 * time.Second)
 		}
-		reached := time.Now() // by its system, or by whatever is before it: 40 KiB may take 40 s
+		reached := time.Now() // the ping has reached the client's system, or something in front of it: 40 KiB may take 40 s
 		time.Sleep(49 * time.Second)
 		assert.Equal(t, "are held for a client that may have no ping yet", held(reached), 4)
 		time.Sleep(2 * time.Second)

@@ -8,10 +8,11 @@ import (
 	"troupe/messages/wire"
 )
 
-// flushAtBytes is how many waiting bytes flush an outbox at once, before the end of the batch.
+// flushAtBytes is the number of waiting bytes at which an outbox is flushed immediately rather than at the end of the
+// batch.
 const flushAtBytes = 16 << 10 // D-18
 
-// Pushed says what the caller of a push has to do.
+// Pushed says what the caller has to do after a push.
 type Pushed uint8
 
 // Results of a push.
@@ -21,42 +22,38 @@ const (
 	PushFlushNow               // flush the outbox now
 )
 
-// Outbox is the queue of messages to one player: messages that wait, and messages
-// that were written and are not confirmed, in order. It is a wire.Source: the writer
-// of the attached connection drains it. Any goroutine may push. The player actor
-// attaches, detaches and closes it; before the first attach it queues everything.
+// Outbox is the queue of messages to one player. It holds, in order, messages that wait and messages that were written
+// but not confirmed. It is a wire.Source: the writer of the attached connection drains it. Any goroutine may push. The
+// player actor attaches, detaches and closes it. Before the first attach it queues all messages.
 //
-// Reliable messages are numbered 1, 2, 3 ... for the life of the player session.
-// A message leaves when the player has confirmed it (Confirmation), never because it
-// was written. The next connection gets all unconfirmed messages once more, the same
-// bytes in the same order (reliability.md 2.4, 2.5). Messages meant for the fast
-// channel have no number, leave when they are written, and are dropped when the
-// connection is detached.
+// Reliable messages are numbered 1, 2, 3 ... for the life of the player session. A message is removed when the player
+// confirms it (Confirmation), not when it is written. The next connection gets all unconfirmed messages again, with the
+// same bytes in the same order (reliability.md 2.4, 2.5). Messages meant for the fast channel have no number. They are
+// removed when they are written, and dropped when the connection is detached.
 //
-// Overflow policy (reliability.md 5.1): from 50 % of the budget on, messages that were
-// meant for the fast channel are dropped. At 75 % the player counts as slow. At 100 %
-// the player actor is told; it closes the connection as a slow consumer and keeps the
-// queue. Until then, and until the player is back, messages go into a reserve on top of
-// the budget. When the reserve is full, too, messages are dropped and the player is told
-// of the gap with its next LOGIN_RESPONSE (Budget.Gap, shed.go). Without Budget.Gap all
-// further messages are refused instead, and the player session ends.
+// Overflow policy (reliability.md 5.1): From 50 % of the budget on, messages meant for the fast channel are dropped. At
+// 75 % the player counts as slow. At 100 % the outbox reports to the player actor, which closes the connection as a
+// slow consumer and keeps the queue. From 100 % on, messages go into a reserve on top of the budget until the player
+// has reconnected. When the reserve is full too, the policy depends on Budget.Gap. If it is true, messages are dropped,
+// and the next LOGIN_RESPONSE tells the player about the gap (shed.go). If it is false, all further messages are
+// refused, and the player session ends.
 type Outbox struct {
-	full func() // tells the player actor; called without the lock
+	full func() // reports a full budget to the player actor; called without the lock
 
 	mu sync.Mutex
-	// guarded by mu
+	// The mutex mu guards the following fields.
 	queue        queue
 	confirmation confirmation
 	attachment   attachment
 }
 
-// newOutbox returns an outbox without a connection; several may share a budget. full is called when the budget is
-// used up, once per attach or detach.
+// newOutbox returns an outbox without a connection. Several outboxes may share a budget. The outbox calls full when the
+// budget is used up, at most once per attach or detach.
 func newOutbox(b *Budget, count *counters.Set, full func()) *Outbox {
 	return &Outbox{full: full, attachment: attachment{state: holding}, queue: queue{budget: b, count: count}}
 }
 
-// Push queues a reliable message; the outbox takes its own reference.
+// Push queues a reliable message. The outbox takes its own reference to f.
 func (o *Outbox) Push(f *wire.Frame) Pushed {
 	r, tell := o.push(f)
 	if tell {
@@ -85,8 +82,9 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	return o.wantsFlush(), tell
 }
 
-// makeRoom drops messages for size more bytes, if the policy allows it now. Over: the budget is used
-// up and the player actor is to be told. Cut: messages of the attached connection were dropped.
+// makeRoom drops messages to make room for size more bytes, if the policy allows it in the current state. over says
+// that the budget is used up and the player actor must be told. cut says that messages of the attached connection were
+// dropped.
 func (o *Outbox) makeRoom(size int) (over, cut bool) {
 	q := &o.queue
 	switch {
@@ -94,14 +92,15 @@ func (o *Outbox) makeRoom(size int) (over, cut bool) {
 	case o.attachment.state == detached:
 		q.shed(size, q.overflow.spilled())
 		return false, false
-	case o.attachment.state.serves() && q.exceeds(size, true): // the player actor has not detached it yet
+	case o.attachment.state.serves() && q.exceeds(size, true): // the player actor has not yet detached the connection
 		q.shed(size, true)
 		return true, true
 	}
 	return true, false
 }
 
-// PushFast queues what was meant for the fast channel and cannot use it; it is dropped if the player is slow or detached.
+// PushFast queues a message that was meant for the fast channel but could not use it. The message is dropped if the
+// player is slow or detached.
 func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	size := f.Len()
 	o.mu.Lock()
@@ -132,7 +131,7 @@ func (o *Outbox) wantsFlush() Pushed {
 	return PushDirty
 }
 
-// Flush has the attached connection drain the outbox. It does not block.
+// Flush makes the attached connection drain the outbox. It does not block.
 func (o *Outbox) Flush() {
 	o.mu.Lock()
 	var link Link
@@ -175,7 +174,7 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 	return o.queue.next < o.queue.n
 }
 
-// appendItem appends one item to sink. It releases an item that nothing will confirm.
+// appendItem appends one item to sink. It releases the item at once if nothing will confirm it.
 func (o *Outbox) appendItem(sink wire.Sink, it *item) (room bool) {
 	q, c := &o.queue, &o.confirmation
 	if it.n == 0 {
@@ -208,21 +207,21 @@ type attachOptions struct {
 	channel counters.Channel
 	epoch   messages.Epoch
 	confirm Confirmation
-	// loginResponse builds LOGIN_RESPONSE; the outbox takes over the reference.
+	// loginResponse builds LOGIN_RESPONSE. The outbox takes over the caller's reference.
 	loginResponse func(resumePoint) *wire.Frame
 }
 
-// resumePoint is how far both directions have come, for LOGIN_RESPONSE.
+// resumePoint is the progress of both directions, for LOGIN_RESPONSE.
 type resumePoint struct {
-	base      uint64 // the number before the first message that will follow
+	base      uint64 // the number before that of the first message that will follow
 	confirmed uint64 // the highest number that the player has acknowledged
 	received  uint64 // the highest number received from the player
-	unsent    uint64 // messages dropped so far that no connection had taken
-	untold    uint64 // of unsent: those of which no LOGIN_RESPONSE has told the player for certain
+	unsent    uint64 // total number of dropped messages that no connection had taken
+	untold    uint64 // how many of unsent the player may not know about, because no LOGIN_RESPONSE has provably reported them
 }
 
-// attach attaches a connection: LOGIN_RESPONSE first, then all unconfirmed messages.
-// It returns those that an earlier connection had taken. The caller flushes.
+// attach attaches a connection, which gets LOGIN_RESPONSE first and then all unconfirmed messages. It returns the count
+// of those messages that an earlier connection had already taken. The caller must flush.
 func (o *Outbox) attach(t attachOptions) (again Replay) {
 	o.mu.Lock()
 	o.attachment.begin(t.link, t.channel, t.epoch)
@@ -236,11 +235,11 @@ func (o *Outbox) attach(t attachOptions) (again Replay) {
 	return again
 }
 
-// Replay counts the messages that are sent again on a new connection.
+// Replay counts the messages that are resent on a new connection.
 type Replay struct{ Messages, Bytes int }
 
-// detach detaches the connection and returns it, or nil. It drops messages for the
-// fast channel, and an unwritten LOGIN_RESPONSE: the next connection gets its own.
+// detach detaches the connection and returns it. It returns nil if none is attached. It drops messages for the fast
+// channel and an unwritten LOGIN_RESPONSE, because the next connection gets its own.
 func (o *Outbox) detach() Link {
 	o.mu.Lock()
 	if o.attachment.state == surrendered {
@@ -259,7 +258,8 @@ func (o *Outbox) detach() Link {
 	return link
 }
 
-// surrender closes the connection, which drains the queue first: the last messages precede the close frame. Nothing more is queued.
+// surrender closes the connection after it has drained the queue, so that the last messages precede the close frame. No
+// more messages are queued.
 func (o *Outbox) surrender(reason messages.CloseReason) {
 	o.mu.Lock()
 	link, over := o.attachment.surrender()
@@ -272,7 +272,8 @@ func (o *Outbox) surrender(reason messages.CloseReason) {
 	}
 }
 
-// Abandon says that a connection has ended. A queue that was surrendered to it is released. Any goroutine may call it.
+// Abandon records that a connection has ended. It releases the queue if the queue was surrendered to that connection.
+// Any goroutine may call it.
 func (o *Outbox) Abandon(link Link) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -281,14 +282,15 @@ func (o *Outbox) Abandon(link Link) {
 	}
 }
 
-// forget releases everything and closes the attachment. The lock is held.
+// forget releases all messages and closes the attachment. The caller holds the lock.
 func (o *Outbox) forget() {
 	o.attachment.close()
 	o.queue.clear()
 	o.queue.ring = nil
 }
 
-// DropHeld discards what was queued for a login that was not accepted. For the game session, which queues nothing afterwards.
+// DropHeld discards the messages queued for a login that was not accepted. Only the game session calls it, and queues
+// nothing afterwards.
 func (o *Outbox) DropHeld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -297,7 +299,7 @@ func (o *Outbox) DropHeld() {
 	}
 }
 
-// close releases everything, unless a closing connection still drains the queue.
+// close releases all messages, unless a closing connection still drains the queue.
 func (o *Outbox) close() {
 	if link := o.detach(); link != nil {
 		link.Close(messages.CloseNormal)
@@ -309,7 +311,8 @@ func (o *Outbox) close() {
 	}
 }
 
-// exhausted reports whether the budget was used up since the last attach or detach, and a reliable message refused.
+// exhausted returns two flags. full: the budget was used up since the last attach or detach. refused: a reliable
+// message was refused.
 func (o *Outbox) exhausted() (full, refused bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,19 +15,19 @@ import (
 	"troupe/messages/wire"
 )
 
-// model is what an Outbox should be, in the simplest words.
+// model is a simple reference implementation of an Outbox.
 type model struct {
 	mode                  attachState
 	confirm               Confirmation
 	greeting              bool
-	queue                 []modelFrame // held, holes included
+	queue                 []modelFrame // messages that are held, including holes for released messages
 	next                  int
 	last, base            uint64
 	sent                  uint64
 	told, lost            bool
 	spilled               bool
 	dirty                 bool
-	calls                 int // of full
+	calls                 int // number of calls of full
 	delivered             []int32
 	dropped               map[counters.Drop]int64
 	slow                  bool
@@ -39,13 +39,13 @@ type model struct {
 	oldUpTo               uint64
 	oldBytes, oldMessages int
 	choked                bool
-	reserve               func() volume // of the outbox: TestTheReserveIsInSeconds checks it
+	reserve               func() volume // the outbox's own reserve; TestTheReserveIsInSeconds checks it
 }
 
 type modelFrame struct {
 	op   int32
 	size int
-	n    uint64 // 0: meant for the fast channel
+	n    uint64 // 0 if the frame was meant for the fast channel
 	gone bool
 }
 
@@ -58,10 +58,10 @@ func bytesOf(q []modelFrame) (n int) {
 	return n
 }
 
-// over reports whether one more frame would pass a share of the budget.
+// over reports whether one more frame would exceed the given percentage of the budget.
 func (m *model) over(b Budget, size int, percent int) bool {
 	most := volume{b.BytesMax * percent / 100, b.MessagesMax * percent / 100}
-	if percent >= 100 { // what was there at the attach has room of its own
+	if percent >= 100 { // the messages that were queued at the attach have extra room
 		most.bytes, most.messages = most.bytes+m.oldBytes, most.messages+m.oldMessages
 	}
 	return m.passes(most, size)
@@ -71,14 +71,14 @@ func (m *model) passes(most volume, size int) bool {
 	return bytesOf(m.queue)+size > most.bytes || len(m.queue)+1 > most.messages
 }
 
-// all is what may be held with the reserve.
+// all returns how much may be held, including the reserve.
 func (m *model) all(b Budget) volume {
 	r := m.reserve()
 	return volume{b.BytesMax + m.oldBytes + r.bytes, b.MessagesMax + m.oldMessages + r.messages}
 }
 
-// shed drops the oldest, an eighth more than must go; fast ones go first. There is one
-// sender.
+// shed drops the oldest frames, an eighth of the limit more than necessary. Frames for the fast channel are dropped
+// first. The model has only one sender.
 func (m *model) shed(b Budget, size int, reserve bool) {
 	most := volume{b.BytesMax + m.oldBytes, b.MessagesMax + m.oldMessages}
 	if reserve {
@@ -149,7 +149,7 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 	switch {
 	case !over || !m.gap:
 	case m.mode == detached:
-		m.shed(b, f.size, m.spilled) // full when it went: with the reserve
+		m.shed(b, f.size, m.spilled) // the queue was full when it was detached, so the reserve counts
 		over = false
 	case m.mode == attached && m.passes(m.all(b), f.size):
 		m.choked = true
@@ -164,7 +164,7 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 		m.dropped[counters.DropOutboxFull]++
 	}
 	if m.mode == detached && m.spilled {
-		over = m.lost // full when it went: the reserve is free for the way back
+		over = m.lost // the queue was full when it was detached: the reserve is for the time until the player reconnects
 	}
 	if over && !m.told {
 		m.told = true
@@ -188,7 +188,7 @@ func (m *model) pushFast(b Budget, f modelFrame) Pushed {
 	return PushNothing
 }
 
-// let takes a frame out, or only its content.
+// let marks a frame as released.
 func (m *model) let(f *modelFrame) {
 	if !f.gone && f.n != 0 && f.n <= m.oldUpTo {
 		m.oldBytes, m.oldMessages = max(0, m.oldBytes-f.size), max(0, m.oldMessages-1)
@@ -268,7 +268,7 @@ var sizes = []int{0, 10, 400, 3000, 9000}
 
 const greetingOp = -77
 
-// by returns attachOptions without an epoch of their own.
+// by returns attachOptions with epoch 0.
 func by(l Link, how Confirmation) attachOptions {
 	return attachOptions{link: l, channel: counters.WS, confirm: how, loginResponse: greet}
 }
@@ -285,7 +285,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 			calls     int
 			links     []*fakeLink
 			delivered []int32
-			open      *fakeLink // attached, or closing with the queue
+			open      *fakeLink // the link that is attached, or that is closing and still drains the queue
 			epoch     messages.Epoch
 		)
 		out := newOutbox(&b, &count, func() { calls++ })
@@ -407,7 +407,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				if len(links) == 0 {
 					t.Skip("one draw in some: it ends or begins much")
 				}
-				i := rapid.IntRange(0, len(links)-1).Draw(t, "link") // also an old one: no effect
+				i := rapid.IntRange(0, len(links)-1).Draw(t, "link") // an old link must have no effect
 				out.Abandon(links[i])
 				if links[i] != open {
 					return
@@ -488,8 +488,8 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 	})
 }
 
-// Pushers, a writer per connection and the ruling actor at the same time: every
-// reliable frame arrives exactly once and in its pusher's order.
+// Several pushers, one writer per connection and the controlling actor run concurrently. Every reliable frame must
+// arrive exactly once and in the order of its pusher.
 func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 	const pushers, each = 4, 3000
 	var made frames
@@ -507,7 +507,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 					out.Flush()
 				}
 				if i%7 == 0 {
-					out.PushFast(f) // may be dropped while detached
+					out.PushFast(f) // may be dropped while the outbox is detached
 				}
 			}
 		})
@@ -552,7 +552,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 			case n == next[p]:
 				next[p]++
 				total++
-			case n == next[p]-1 && n%7 == 0: // its fast copy
+			case n == next[p]-1 && n%7 == 0: // the fast copy of the previous frame
 			case n < next[p] && n%7 == 0:
 			default:
 				t.Fatalf("pusher %d: %d after %d", p, n, next[p]-1)
@@ -563,7 +563,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 	made.balanced(t)
 }
 
-// depth returns the queued messages and their bytes, both waiting and unconfirmed.
+// depth returns the number and the total size of the queued messages, both waiting and unconfirmed.
 func depth(o *Outbox) (messages, bytes int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

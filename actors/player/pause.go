@@ -6,14 +6,15 @@ import (
 	"troupe/messages"
 )
 
-// pauseOf returns how long a login waits: 0 if it will be refused, at most half of the time until the player would lose its seat.
+// pauseOf returns how long a login must wait. The pause is 0 if the login will be refused anyway. It is at most half of
+// the time until the player would lose its reservation or its reconnect window.
 func (a *Actor) pauseOf(m *Login) time.Duration {
 	if a.credential == DeadToken {
 		return 0
 	}
 	if s := a.d.machine.State; (s == Attached || s == Detached) && a.o.Rules.Window && a.hasLeft() && !m.late {
 		m.late = true
-		return leaveWait // ends with the leave, which is final and comes first
+		return leaveWait // the leave is final and must be handled first; it ends this pause
 	}
 	if m.Pause <= 0 {
 		return 0
@@ -26,7 +27,7 @@ func (a *Actor) pauseOf(m *Login) time.Duration {
 	case Detached:
 		return min(m.Pause, a.d.windowUntil.until()/2)
 	case Joining:
-		if a.joins(m) == JoinAnew { // the game would be asked again
+		if a.joins(m) == JoinAnew { // the gate would have to decide again
 			return min(m.Pause, a.d.reservedUntil.until()/2)
 		}
 	case Reserved:
@@ -38,14 +39,16 @@ func (a *Actor) pauseOf(m *Login) time.Duration {
 // hasLeft reports whether the player has left in the current epoch.
 func (a *Actor) hasLeft() bool { return a.d.Handle.left.Load() == uint64(a.d.machine.Epoch) }
 
-// leaveWait bounds the wait for a leave. It is longer than the game may take to decide on one message before it.
+// leaveWait limits the wait for a leave. It is longer than the time limit of the game for one message that precedes the
+// leave.
 const leaveWait = 11 * time.Second
 
-// pauseLogin has a login wait. It replaces one that waits, as the player uses the newer connection, and takes over its deadline.
+// pauseLogin delays a login. If another login is already paused, the new login replaces it and takes over its deadline,
+// because the player uses the newer connection.
 func (a *Actor) pauseLogin(c actorContext, m *Login, wait time.Duration) {
 	if a.paused != nil {
 		a.paused.From.Refuse(RetrySoon)
-		if m.late && !a.paused.late { // that one did not wait for the leave
+		if m.late && !a.paused.late { // the earlier login did not wait for the leave
 			a.pause.Reset(wait)
 		}
 	} else {
@@ -54,7 +57,8 @@ func (a *Actor) pauseLogin(c actorContext, m *Login, wait time.Duration) {
 	a.paused, a.pausedIn = m, a.d.machine.State
 }
 
-// admitPaused goes on with the paused login: its pause is over, or the state has changed, as when the old connection was lost.
+// admitPaused continues with the paused login. It is called when the pause is over or when the machine's state has
+// changed, for example because the old connection was lost.
 func (a *Actor) admitPaused(c actorContext) {
 	m := a.paused
 	if m == nil {
@@ -67,11 +71,11 @@ func (a *Actor) admitPaused(c actorContext) {
 	}
 }
 
-// challengeTime is a challenged connection's time for a sign of life (reliability.md 2.6).
+// challengeTime is how long a challenged connection has to give a sign of life (reliability.md 2.6).
 const challengeTime = 2 * time.Second
 
 func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
-	if a.hasLeft() { // Ended follows, and ends the challenge
+	if a.hasLeft() { // the Ended message follows and ends the challenge
 		return
 	}
 	e := Event{Kind: ChallengeAnswered, Epoch: m.epoch}
@@ -82,7 +86,8 @@ func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
 	a.step(c, e)
 }
 
-// bindChallenger binds the challenger's connection before that of epoch e is dropped. If it has ended, so has the challenge.
+// bindChallenger binds the challenger's connection before the connection of epoch e is dropped. If the challenger's
+// connection has ended, the challenge ends too.
 func (a *Actor) bindChallenger(c actorContext, e messages.Epoch) {
 	if !a.d.machine.Challenged || e != a.d.machine.Epoch || a.d.challenger.From.Bind(a.attachment(e+1, a.d.challenger)) {
 		return

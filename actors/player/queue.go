@@ -5,58 +5,59 @@ import (
 	"troupe/messages/wire"
 )
 
-// queue holds a player's messages that wait or are not confirmed, in order: their
-// numbers, their bound, and the gap of dropped ones. The Outbox locks it.
+// queue holds, in order, a player's messages that wait or are not confirmed. It also keeps their numbers, their limit
+// and the gap left by dropped messages. The lock of the Outbox guards it.
 type queue struct {
 	budget *Budget
 	count  *counters.Set
 
 	ring    []item
-	head, n int // the items: confirmed ones are gone
+	head, n int // start and length of the items in ring; confirmed items are removed
 	most    int // the highest n since the queue was last empty
 	next    int // how many items the current connection has taken
-	bytes   int // of all items
-	waiting int // of the items that the current connection has not taken
+	bytes   int // total size of all items
+	waiting int // total size of the items that the current connection has not taken
 	granted int // bytes taken from the budget's Pool
 
-	last uint64 // the newest number
-	base uint64 // the number before the oldest item: messages up to it are confirmed or lost
-	sent uint64 // the highest number ever taken by a connection
+	last uint64 // number of the newest message
+	base uint64 // the number before that of the oldest item; all messages up to it are confirmed or lost
+	sent uint64 // the highest number that any connection has taken
 
-	unnumbered uint64 // messages meant for the fast channel that were queued
+	unnumbered uint64 // how many messages meant for the fast channel were queued
 
-	slow     bool // over 75 %, counted
-	refused  bool // a reliable message was refused, and all further ones are
+	slow     bool // more than 75 % full; already counted in the metric
+	refused  bool // a reliable message was refused, and all later messages will be
 	overflow overflowState
-	pushed   volume   // since slowAt
-	slowAt   moment   // when it passed 75 %, or the last attach
-	reserve  volume   // on top of the budget; zero before it is needed
+	pushed   volume   // volume pushed since slowAt
+	slowAt   moment   // time when the queue exceeded 75 %, or of the last attach
+	reserve  volume   // limit of the reserve on top of the budget; zero until it is needed
 	backlog  *backlog // nil if the queue was empty at the last attach
-	gap      *gap     // nil before the first
+	gap      *gap     // nil until the first gap
 }
 
-// overflowState says what has happened since the budget was used up.
+// overflowState records what has happened since the budget was used up.
 type overflowState uint8
 
 const (
 	withinBudget   overflowState = iota // not used up since the last attach or detach
-	overBudget                          // the player actor was told
-	cutOff                              // as overBudget; messages of the attached connection were dropped, and it gets nothing more
-	onReserve                           // the queue was full when it was detached: further messages go into the reserve
-	reserveRefused                      // as onReserve; a message was refused, and the player actor was told
+	overBudget                          // the budget is used up, and the player actor was told
+	cutOff                              // like overBudget, but messages of the attached connection were dropped: it gets no more
+	onReserve                           // the queue was full when it was detached, so further messages go into the reserve
+	reserveRefused                      // like onReserve, but a message was refused, and the player actor was told
 )
 
-// told reports whether the player actor was told since the last attach or detach.
+// told reports whether the player actor was told about an overflow since the last attach or detach.
 func (s overflowState) told() bool { return s == overBudget || s == cutOff || s == reserveRefused }
 
 // spilled reports whether the queue was full when it was detached.
 func (s overflowState) spilled() bool { return s >= onReserve }
 
-// afterPush returns the state after a push. Over: the budget has no room. Cut: messages of the attached
-// connection were dropped for it. Refused: this or an earlier message was. Tell: the player actor is to be told.
+// afterPush returns the state after a push. over: the budget had no room. cut: messages of the attached connection were
+// dropped to make room. refused: this message or an earlier one was refused. It returns tell if the player actor must
+// be told.
 func (s overflowState) afterPush(over, cut, refused bool) (next overflowState, tell bool) {
 	switch {
-	case s == onReserve && refused: // before that, the reserve gives the player time to reconnect
+	case s == onReserve && refused: // until a message is refused, the reserve gives the player time to reconnect
 		return reserveRefused, true
 	case s.spilled(), !over:
 		return s, false
@@ -66,7 +67,7 @@ func (s overflowState) afterPush(over, cut, refused bool) (next overflowState, t
 	return max(s, overBudget), !s.told()
 }
 
-// afterDetach returns the state after a detach. From says that there was a connection.
+// afterDetach returns the state after a detach. from says that a connection was attached.
 func (s overflowState) afterDetach(from bool) overflowState {
 	if s.spilled() || from && s.told() {
 		return onReserve
@@ -76,28 +77,30 @@ func (s overflowState) afterDetach(from bool) overflowState {
 
 type volume struct{ bytes, messages int }
 
-// backlog is what is older than the connection and not confirmed. It does not count: who comes back to a full queue has time for it.
+// backlog is the volume of unconfirmed messages that are older than the connection. It does not count against the
+// budget, so a player that reconnects to a full queue has time to receive it.
 type backlog struct {
 	upTo            uint64
 	bytes, messages int
 }
 
-// less takes an item out that is released. b may be nil.
+// less subtracts a released item from the backlog. b may be nil.
 func (b *backlog) less(it *item) {
 	if b != nil && it.n != 0 && it.n <= b.upTo {
 		b.bytes, b.messages = max(0, b.bytes-it.f.Len()), max(0, b.messages-1)
 	}
 }
 
-// item is one message. f is nil for a released item behind older ones that are kept.
+// item is one message. f is nil if the item is released but must wait in the ring for older items.
 type item struct {
 	f *wire.Frame
-	n uint64 // its number, 0 for one meant for the fast channel
+	n uint64 // the message's number; 0 if it was meant for the fast channel
 }
 
-// put queues a reliable message, or refuses it and all that follow. Over: the budget has no room for it.
+// put queues a reliable message, or refuses it and all later ones. over says that the budget has no room for the
+// message.
 func (q *queue) put(f *wire.Frame, size int, over bool) {
-	if q.refused || over && q.exceeds(size, true) { // no message follows a refused one (RL-2)
+	if q.refused || over && q.exceeds(size, true) { // no message may follow a refused one (RL-2)
 		q.refused = true
 		q.count.Dropped.Add(counters.DropOutboxFull, 1)
 		return
@@ -106,7 +109,7 @@ func (q *queue) put(f *wire.Frame, size int, over bool) {
 	q.enqueue(item{f, q.last}, size)
 }
 
-// putFast queues a message meant for the fast channel, unless the queue is half full.
+// putFast queues a message meant for the fast channel, unless the queue is more than half full.
 func (q *queue) putFast(f *wire.Frame, size int) bool {
 	if q.bytes+size > q.budget.BytesMax/2 || q.n+1 > q.budget.MessagesMax/2 || !q.grant(size) {
 		q.count.Dropped.Add(counters.DropFastSlowPeer, 1)
@@ -117,7 +120,8 @@ func (q *queue) putFast(f *wire.Frame, size int) bool {
 	return true
 }
 
-// exceeds reports whether size more bytes exceed the budget, maybe with the reserve.
+// exceeds reports whether size more bytes exceed the budget. If reserve is true, the reserve counts as part of the
+// budget.
 func (q *queue) exceeds(size int, reserve bool) bool {
 	most := q.limit(reserve)
 	if q.bytes+size > most.bytes || q.n+1 > most.messages {
@@ -126,7 +130,7 @@ func (q *queue) exceeds(size int, reserve bool) bool {
 	return !q.grant(size) && (!reserve || q.counted()+size > poolFree+poolGrain+q.granted)
 }
 
-// limit returns how much the queue may hold, with the reserve or without.
+// limit returns the limit of the queue, including the reserve if reserve is true.
 func (q *queue) limit(reserve bool) volume {
 	v := volume{q.budget.BytesMax, q.budget.MessagesMax}
 	if b := q.backlog; b != nil {
@@ -164,7 +168,7 @@ func (q *queue) grow() {
 
 func (q *queue) at(i int) *item { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
-// take returns the next message for the connection, nil if there is none.
+// take returns the next message for the connection. It returns nil if there is none.
 func (q *queue) take() *item {
 	for q.next < q.n {
 		it := q.at(q.next)
@@ -177,7 +181,7 @@ func (q *queue) take() *item {
 	return nil
 }
 
-// release releases an item that the connection has taken; it stays in the ring, empty, until it is the oldest.
+// release releases an item that the connection has taken. The empty item stays in the ring until it is the oldest.
 func (q *queue) release(it *item) {
 	q.bytes -= it.f.Len()
 	q.backlog.less(it)
@@ -199,7 +203,7 @@ func (q *queue) trim() {
 	q.giveBack()
 }
 
-// pop removes the oldest item, which must exist. The caller releases its frame.
+// pop removes and returns the oldest item. The queue must not be empty. The caller releases the item's frame.
 func (q *queue) pop() item {
 	it := *q.at(0)
 	*q.at(0) = item{}
@@ -229,8 +233,8 @@ func (q *queue) clear() {
 	q.trim()
 }
 
-// emptied keeps the ring if it is small, or was needed since it was last empty: a stock client
-// confirms up to markCount messages at a time, and its ring would grow again from nothing each time.
+// emptied frees the ring unless it is small or was well used since the queue was last empty. A stock client confirms up
+// to markCount messages at a time, and its ring would otherwise grow from zero each time.
 func (q *queue) emptied() {
 	if len(q.ring) > ringKeepMax && (q.most <= len(q.ring)/4 || len(q.ring) > 2*markCount) {
 		q.ring = nil
@@ -238,10 +242,12 @@ func (q *queue) emptied() {
 	q.slow, q.head, q.most = false, 0, 0
 }
 
-// ringKeepMax is the capacity that an empty queue keeps, in messages: enough for an ordinary player's unconfirmed ones.
+// ringKeepMax is the capacity, in messages, that an empty queue always keeps. It is enough for the unconfirmed messages
+// of an ordinary player.
 const ringKeepMax = 64
 
-// begin prepares for a new connection: all items are its backlog. It returns those that an earlier one had taken.
+// begin prepares the queue for a new connection. All items become its backlog. It returns the count of those that an
+// earlier connection had taken.
 func (q *queue) begin() (again Replay) {
 	q.overflow = withinBudget
 	q.slowAt, q.pushed, q.reserve = now(), volume{}, volume{}
@@ -277,7 +283,7 @@ func (q *queue) rewind() {
 	q.trim()
 }
 
-// forgetHeld discards everything queued before a first connection, numbers included.
+// forgetHeld discards all messages queued before a first connection, and resets the numbers.
 func (q *queue) forgetHeld() {
 	q.clear()
 	q.overflow, q.refused = withinBudget, false
@@ -294,10 +300,11 @@ func (q *queue) confirmUpTo(n uint64) {
 	q.confirm(n, few[:])
 }
 
-// fewFrames is an idle player's most frames; the reader's stack of 2 KiB suffices to release them.
+// fewFrames is the largest number of frames of an idle player. Releasing that many frames needs no more than the
+// reader's stack of 2 KiB.
 const fewFrames = 8
 
-// confirmMany is not inlined, so that its stack is taken only when it is called.
+// confirmMany is not inlined, so that its large stack frame is used only when it is called.
 //
 //go:noinline
 func (q *queue) confirmMany(n uint64) {
@@ -305,7 +312,7 @@ func (q *queue) confirmMany(n uint64) {
 	q.confirm(n, many[:])
 }
 
-// confirm is confirmUpTo. It collects the frames in room, and releases a full room at once.
+// confirm implements confirmUpTo. It collects the released frames in room and releases them all when room is full.
 func (q *queue) confirm(n uint64, room []*wire.Frame) {
 	k := 0
 	for q.n > 0 {
@@ -331,7 +338,7 @@ func (q *queue) unconfirmedOverHalf() bool {
 	return q.bytes-q.waiting > q.budget.BytesMax/2 || q.next > q.budget.MessagesMax/2
 }
 
-// releaseTaken releases what the connection has taken, as if it were confirmed.
+// releaseTaken releases all messages that the connection has taken, as if they were confirmed.
 func (q *queue) releaseTaken() {
 	for i := range q.next {
 		if it := q.at(i); it.f != nil {

@@ -34,7 +34,7 @@ func TestThePlayerActorIsToldOfAnOverflowOnce(t *testing.T) {
 
 func TestTheReserveIsForAQueueThatWasFullWhenItsConnectionWent(t *testing.T) {
 	t.Parallel()
-	for from, want := range map[overflowState][2]overflowState{ // with a connection, without
+	for from, want := range map[overflowState][2]overflowState{ // for each state: the new state with a connection and without one
 		withinBudget:   {withinBudget, withinBudget},
 		overBudget:     {onReserve, withinBudget},
 		cutOff:         {onReserve, withinBudget},
@@ -68,7 +68,7 @@ func TestAQueueNumbersWhatIsReliableAndKeepsItUntilItIsConfirmed(t *testing.T) {
 	if q.confirmUpTo(1); q.base != 1 || q.n != 3 || q.next != 2 {
 		t.Errorf("confirmed up to %d; %d are held, %d of them taken", q.base, q.n, q.next)
 	}
-	q.release(q.at(0)) // the fast one was written
+	q.release(q.at(0)) // the item for the fast channel has been written
 	if q.rewind(); q.n != 2 || q.next != 0 || q.waiting != q.bytes {
 		t.Errorf("after a rewind %d are held, %d taken", q.n, q.next)
 	}
@@ -82,8 +82,8 @@ func TestAQueueNumbersWhatIsReliableAndKeepsItUntilItIsConfirmed(t *testing.T) {
 	made.balanced(t)
 }
 
-// A queue that is filled and confirmed again and again keeps its ring; one that was filled once, or
-// far beyond what a stock client leaves unconfirmed, gives it back.
+// A queue that is repeatedly filled and confirmed keeps its ring. A queue that was filled only once, or much further
+// than a stock client leaves messages unconfirmed, frees its ring.
 func TestAQueueKeepsTheRingThatItNeeds(t *testing.T) {
 	t.Parallel()
 	var made frames
@@ -95,10 +95,10 @@ func TestAQueueKeepsTheRingThatItNeeds(t *testing.T) {
 		}
 		q.clear()
 	}
-	const ring = 256 // the room for markCount messages, and some that are under way with the mark
+	const ring = 256 // room for markCount messages and for some messages that are sent together with the mark
 	for _, step := range []struct{ messages, ring int }{
 		{markCount, ring}, {ring, ring}, {markCount / 2, ring},
-		{ring / 4, 0}, // it needs less now
+		{ring / 4, 0}, // the queue needs less now
 		{ringKeepMax, ringKeepMax}, {1, ringKeepMax},
 		{8 * markCount, 0},
 	} {

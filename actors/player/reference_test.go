@@ -7,21 +7,20 @@ import (
 	"troupe/messages"
 )
 
-// The reference is the table of reliability.md 2.8,
-// written a second time and in another shape: rows instead of code.
+// The reference is the table of reliability.md 2.8, written a second time in another form: as rows instead of code.
 
 type row struct {
 	from State
 	on   EventKind
-	when cond // nil: always
+	when cond // nil means always
 	to   State
 	do   []Effect
-	set  func(*Machine) // what is remembered besides
+	set  func(*Machine) // further changes of the machine; may be nil
 }
 
 type cond func(r Rules, m Machine, e Event) bool
 
-// Conditions.
+// Conditions of rows.
 func windowed(r Rules, _ Machine, _ Event) bool   { return r.Window }
 func strict(r Rules, _ Machine, _ Event) bool     { return !r.Window }
 func takeover(r Rules, _ Machine, _ Event) bool   { return r.Takeover }
@@ -50,7 +49,7 @@ func every(cs ...cond) cond {
 
 func either(a, b cond) cond { return no(every(no(a), no(b))) }
 
-// What is remembered.
+// Changes of the machine.
 func asExpired(m *Machine)    { m.Reservation = ReservationExpired }
 func asAsked(m *Machine)      { m.Attempt++ }
 func asAccepted(m *Machine)   { m.Epoch, m.Reservation = 1, ReservationValid }
@@ -61,8 +60,8 @@ func asLeft(m *Machine)       { m.Left, m.Challenged = true, false }
 
 func do(effects ...Effect) []Effect { return effects }
 
-// table has a row for whatever changes or does something; the rest is ignored.
-// What holds for every state and what numbers do is in reference.
+// table has a row for each event that changes the machine or has an effect. All other events are ignored. The function
+// reference contains what is common to all states, and the checks of epochs and attempts.
 var table = []row{
 	{Reserved, LoginArrived, nil, Joining, do(AskGate), asAsked},
 	{Reserved, ReservationOver, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
@@ -81,7 +80,7 @@ var table = []row{
 	{Joining, Kicked, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
 	{Joining, GameEnded, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
 
-	// reliability.md 2.6 and D-3: who gets the player
+	// See reliability.md 2.6 and D-3: which login gets the player.
 	{Attached, LoginArrived, strict, Attached, do(RefuseLogin), nil},
 	{Attached, LoginArrived, every(windowed, byToken, no(challenged)), Attached, do(FenceOld, Resume), asNext},
 	{Attached, LoginArrived, every(windowed, byToken, challenged), Attached, do(RefuseChallenger, FenceOld, Resume), asNext},
@@ -116,7 +115,7 @@ var table = []row{
 	{Detached, Kicked, nil, Leaving, do(StopWindow, TellLeaving), nil},
 	{Detached, GameEnded, nil, Gone, do(StopWindow, SetCompleted, End), nil},
 
-	// D-2: who has left may come again, but not by a token of the old stay
+	// D-2: a player that left may log in again, but not with a token from before the leave
 	{Leaving, LoginArrived, every(rejoin, left, byID), Leaving, do(RetryAfterLeave), nil},
 	{Leaving, LoginArrived, no(every(rejoin, left, byID)), Leaving, do(RefuseLogin), nil},
 	{Leaving, LeaveDone, nil, Gone, do(SetCompleted, End), nil},
@@ -131,19 +130,19 @@ func hasEpoch(k EventKind) bool {
 
 func hasAttempt(k EventKind) bool { return k == GateAccepted || k == GateRefused || k == JoinLost }
 
-// fits reports whether the row is the one for an event.
+// fits reports whether the row applies to an event.
 func (row row) fits(m Machine, r Rules, e Event) bool {
 	return row.from == m.State && row.on == e.Kind && (row.when == nil || row.when(r, m, e)) &&
 		(!hasEpoch(e.Kind) || e.Epoch == m.Epoch) && (!hasAttempt(e.Kind) || e.Attempt == m.Attempt) &&
 		(e.Kind != LoginArrived || e.Credential != DeadToken)
 }
 
-// reference is what Step should do.
+// reference returns what Step should return.
 func reference(m Machine, r Rules, e Event) (Machine, []Effect) {
 	if hasEpoch(e.Kind) && e.Epoch != m.Epoch {
 		return m, do(CountOldEpoch)
 	}
-	if e.Kind == LoginArrived && e.Credential == DeadToken { // reliability.md 2.2: refuse, count, leave the rest alone
+	if e.Kind == LoginArrived && e.Credential == DeadToken { // reliability.md 2.2: refuse and count the login, and change nothing else
 		return m, do(CountDeadToken, RefuseLogin)
 	}
 	for _, row := range table {
@@ -157,8 +156,8 @@ func reference(m Machine, r Rules, e Event) (Machine, []Effect) {
 	return m, nil
 }
 
-// events lists what may happen to a machine: every kind, with the right number
-// and with the one before, and with every credential.
+// events returns the events that may happen to a machine: every kind, with the current number and the previous one, and
+// with every credential.
 func events(m Machine) []Event {
 	var all []Event
 	for k := LoginArrived; k < eventKindEnd; k++ {
@@ -180,8 +179,8 @@ func events(m Machine) []Event {
 	return all
 }
 
-// history is what a player session's actor has done so far: all that the
-// invariants of reliability.md 3 speak of. It is a value, and comparable.
+// history records what a player session's actor has done so far, as far as the invariants of reliability.md 3 need it.
+// It is a comparable value.
 type history struct {
 	accepts, leavings, ends uint8
 	waiting, connected      bool
@@ -194,8 +193,7 @@ func newHistory() history {
 	return history{reserved: true, status: messages.PlayerSessionReserved}
 }
 
-// after checks one step against the invariants and returns the history with it.
-// It does not look at the table.
+// after checks one step against the invariants and returns the updated history. It does not use the table.
 func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effect) (history, error) {
 	broken := func(format string, args ...any) (history, error) {
 		return h, fmt.Errorf("%s in %v, %v: %v %v", fmt.Sprintf(format, args...), m, e, next, effects)
@@ -260,7 +258,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("a peer id is released for nothing")
 			}
 		case FenceOld:
-			// reliability.md 2.6, D-3
+			// See reliability.md 2.6, D-3.
 			may := e.Kind == LoginArrived && (r.Takeover || e.Credential == GoodToken) || e.Kind == ChallengeUnanswered && h.held
 			if !h.connected || !may || !r.Window {
 				return broken("RL-12: fenced for nothing")
@@ -349,7 +347,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 	return h, h.checkInvariants(r, m, e, next, attaches, answers, broken)
 }
 
-// checkInvariants checks what must hold between steps.
+// checkInvariants checks the invariants that must hold between steps.
 func (h history) checkInvariants(r Rules, m Machine, e Event, next Machine, attaches, answers int, broken func(string, ...any) (history, error)) error {
 	_, err := history{}, error(nil)
 	fail := func(format string, args ...any) { _, err = broken(format, args...) }

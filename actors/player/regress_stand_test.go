@@ -9,7 +9,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// play makes moves on a stand.
+// play makes the given moves on a stand.
 func (s *stand) play(t *testing.T, moves ...move) {
 	t.Helper()
 	for _, m := range moves {
@@ -19,7 +19,7 @@ func (s *stand) play(t *testing.T, moves ...move) {
 	}
 }
 
-// rest lets everything that is on its way arrive.
+// rest lets everything in transit arrive.
 func (s *stand) rest(t *testing.T) {
 	t.Helper()
 	for {
@@ -43,8 +43,8 @@ func onStand(kinds ...client) *stand {
 	return s
 }
 
-// Neither a guess, nor a login that claims what was never sent, nor one whose connection has ended
-// when it is decided takes the player over.
+// A login must not take over the player if its token is invalid, if it claims messages that were never sent, or if its
+// connection has ended by the time of the decision.
 func TestALoginThatIsNotBelievedLeavesTheLiveConnectionUntouched(t *testing.T) {
 	for name, test := range map[string]struct {
 		login   Login
@@ -78,7 +78,7 @@ func TestALoginThatIsNotBelievedLeavesTheLiveConnectionUntouched(t *testing.T) {
 	}
 }
 
-// A client whose numbers have a gap is closed with 4008 and may resume.
+// If a client's message numbers have a gap, its connection is closed with 4008, and the client may resume.
 func TestANumberOutOfOrderIsALoss(t *testing.T) {
 	s := onStand(extended)
 	s.play(t, move{dials, 0})
@@ -94,6 +94,6 @@ func TestANumberOutOfOrderIsALoss(t *testing.T) {
 	s.tell(OutOfOrder{Epoch: 1})
 	s.play(t, move{dials, 0})
 	s.rest(t)
-	s.tell(OutOfOrder{Epoch: 1}) // late
+	s.tell(OutOfOrder{Epoch: 1}) // this report is late
 	assert.Equal(t, "not resumed", s.actor.d.machine.State, Attached)
 }

@@ -13,11 +13,10 @@ import (
 	"troupe/messages/wire"
 )
 
-// Regression scenarios of reliability.md 10, taken from others' bugs, as far as
-// one player session shows them. Each is a story of its own; TestEveryInterleaving
-// tries what lies between them.
+// Regression scenarios of reliability.md 10. They are based on bugs in other projects, as far as these can occur within
+// one player session. Each test is a separate scenario; TestEveryInterleaving covers the cases in between.
 
-// recordLink writes down what it takes, room frames at a time; 0 is all.
+// recordLink records the frames that it takes. It takes up to room frames at a time; 0 means all.
 type recordLink struct {
 	fakeLink
 	took []taken
@@ -26,7 +25,7 @@ type recordLink struct {
 type taken struct {
 	op     int32
 	n, ack uint64
-	unit   []byte // without number and ack
+	unit   []byte // the unit without number and ack
 }
 
 func (l *recordLink) Append(f *wire.Frame) bool { return l.AppendNumbered(f, 0, 0) }
@@ -37,13 +36,13 @@ func (l *recordLink) AppendNumbered(f *wire.Frame, n, ack uint64) bool {
 	return l.room == 0 || l.taken < l.room
 }
 
-// drain has it take frames until its room is used.
+// drain makes the link take frames until its room is used up.
 func (l *recordLink) drain() bool {
 	l.taken = 0
 	return l.source != nil && l.source.Drain(l)
 }
 
-// numbers are those of what it took, and 0 for each frame without.
+// numbers returns the numbers of the frames taken, with 0 for each frame without a number.
 func (l *recordLink) numbers() (all []uint64) {
 	for _, t := range l.took {
 		all = append(all, t.n)
@@ -51,7 +50,7 @@ func (l *recordLink) numbers() (all []uint64) {
 	return all
 }
 
-// scene is an outbox and the connections it has had.
+// scene is an outbox together with the connections it has had.
 type scene struct {
 	t     *testing.T
 	out   *Outbox
@@ -90,8 +89,8 @@ func (s *scene) depth(want int) {
 	}
 }
 
-// A number that an older connection brings late would take the place of what
-// another device sends: the new connection was told that it is missing.
+// A numbered message that arrives late on an older connection must be ignored: the new connection was told that the
+// number is missing, so another device may use it.
 func TestALateNumberOfAnOlderConnectionIsLeftAlone(t *testing.T) {
 	s := newScene(t)
 	s.attach(ByAcks)
@@ -146,8 +145,8 @@ func TestAnAckRidesOrGoesAlone(t *testing.T) {
 	}
 }
 
-// A player that was told of a gap says from then on that it is beyond it, also if
-// the connection that told it was lost before it took anything.
+// After a player has been told about a gap, it may claim the numbers up to the end of the gap. This holds even if the
+// connection that reported the gap was lost before it took any message.
 func TestWhatWasDroppedMayBeClaimed(t *testing.T) {
 	var made frames
 	var count counters.Set
@@ -181,7 +180,7 @@ func TestWhatWasDroppedMayBeClaimed(t *testing.T) {
 	made.balanced(t)
 }
 
-// Tokens.
+// Tests of tokens.
 
 func TestThePreviousTokenIsGoodUntilTheNewOneIsProved(t *testing.T) {
 	for name, prove := range map[string]func(*Outbox){
@@ -227,8 +226,8 @@ func TestATokenWhoseAnswerWasLostManyTimesStaysGood(t *testing.T) {
 	}
 }
 
-// The client gives up a login and sends another one with the same token. The host handles the
-// one that was given up last, and its answer is lost.
+// The client abandons a login and sends another one with the same token. The host handles the abandoned login last, and
+// its answer is lost.
 func TestATokenStaysGoodWhenAnAbandonedLoginComesLate(t *testing.T) {
 	var tokens tokens
 	first := tokens.renew("")
@@ -236,7 +235,7 @@ func TestATokenStaysGoodWhenAnAbandonedLoginComesLate(t *testing.T) {
 	if got == first {
 		t.Fatal("a login does not change the token")
 	}
-	tokens.renew(first) // the login that was given up
+	tokens.renew(first) // the abandoned login
 	if !tokens.good(got, true) {
 		t.Error("the token of the client is dead")
 	}
@@ -249,7 +248,7 @@ func TestATokenStaysGoodWhenAnAbandonedLoginComesLate(t *testing.T) {
 func TestOnlyTheHashOfATokenIsKept(t *testing.T) {
 	var kept tokens
 	token := kept.renew("")
-	if len(token) != 43 { // 32 bytes as base64url
+	if len(token) != 43 { // 32 bytes in base64url
 		t.Errorf("a token of %d characters", len(token))
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[tokens]()) {
@@ -264,7 +263,7 @@ func TestOnlyTheHashOfATokenIsKept(t *testing.T) {
 	}
 }
 
-// wordsOf is every string that a value holds, not going through pointers.
+// wordsOf returns all strings in a value, without following pointers.
 func wordsOf(v reflect.Value) (text string) {
 	switch v.Kind() {
 	case reflect.String:

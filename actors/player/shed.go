@@ -8,34 +8,39 @@ import (
 	"troupe/messages/counters"
 )
 
-// Overflow of an outbox: over the budget, messages go into a reserve, which lasts as long as a reconnect takes. When it is full,
-// too, messages are dropped, which leaves a gap. That is fair: a sender within its share loses none because another exceeds its own.
+// Overflow of an outbox: messages over the budget go into a reserve, which is large enough for the duration of a
+// reconnect. When the reserve is full too, messages are dropped, which leaves a gap. Dropping is fair: a sender within
+// its share loses no message because another sender exceeds its own share.
 
 const (
-	// reserveTime is how long the reserve lasts at the rate that used up the budget: a slow consumer has reconnected by then.
+	// reserveTime is how long the reserve lasts at the rate that used up the budget. A slow consumer has reconnected by
+	// then.
 	reserveTime = 5 * time.Second
-	// reserveMinPart bounds the reserve from below: a quarter of the budget, its upper bound.
+	// reserveMinPart sets the reserve's minimum: 1/reserveMinPart of the budget. The maximum is the whole budget.
 	reserveMinPart = 4
-	// shedPart is the part of the limit that is dropped at a time: a full queue is not searched for every message.
+	// 1/shedPart of the limit is dropped at a time, so that a full queue is not searched for each message.
 	shedPart = 8
-	// shedFrontPart is the part of the queued messages, 1 in 64, dropped from the front
-	// if shares have not made room: what a connection has taken can only go from there.
+	// 1/shedFrontPart of the queued messages is dropped from the front if dropping by shares has not made enough room.
+	// Messages that a connection has taken can be dropped only from the front.
 	shedFrontPart = 64
 )
 
 type gap struct {
-	// Messages dropped from the front since the player was last told: the highest number,
-	// and how many, contiguous. Some may have been received, and are then not lost.
+	// top is the highest number dropped from the front since the player was last told, and numbered is the number of
+	// such messages. They are contiguous. The player may have received some of them; those are not lost.
 	top, numbered uint64
-	fresh         uint64 // of unsent, since the player was last told
-	// unsent counts messages ever dropped behind kept ones: no connection had them, later ones got their numbers.
+	fresh         uint64 // the part of unsent since the player was last told
+	// unsent is the total number of messages dropped from behind kept messages. No connection had taken them, and later
+	// messages got their numbers.
 	unsent uint64
-	// told is unsent in the newest LOGIN_RESPONSE; known, as the player is known to have it.
+	// told is the value of unsent in the newest LOGIN_RESPONSE. known is the value that the player has provably
+	// received.
 	told, known uint64
 }
 
-// tell notes that a LOGIN_RESPONSE tells of all dropped messages. Proved says that the player has received the one before.
-// It returns unsent, and how many of them the player may not know of. g may be nil.
+// tell records that a LOGIN_RESPONSE reports all dropped messages. proved says that the player has received the
+// previous LOGIN_RESPONSE. It returns unsent, and how many of those messages the player may not know about. g may be
+// nil.
 func (g *gap) tell(proved bool) (unsent, untold uint64) {
 	if g == nil {
 		return 0, 0
@@ -54,24 +59,25 @@ func (q *queue) makeGap() *gap {
 	return q.gap
 }
 
-// makeReserve decides, once per attach, how large the reserve is.
+// makeReserve sets the size of the reserve, once per attach.
 func (q *queue) makeReserve() {
 	if q.reserve == (volume{}) {
 		q.reserve = reserveFor(*q.budget, q.pushed, q.slowAt.since())
 	}
 }
 
-// reserveFor returns the reserve for a player to whom the volume came was sent in a time.
+// reserveFor returns the reserve for a player to whom the volume came was sent within the time in.
 func reserveFor(b Budget, came volume, in time.Duration) volume {
-	in = max(in, time.Second) // a burst says little about the rate
+	in = max(in, time.Second) // a short burst says little about the rate
 	amount := func(came, most int) int {
 		return min(max(int(float64(came)*(float64(reserveTime)/float64(in))), most/reserveMinPart), most)
 	}
 	return volume{amount(came.bytes, b.BytesMax), amount(came.messages, b.MessagesMax)}
 }
 
-// shed drops messages until size more bytes fit, and some more: the oldest of senders above their share. One
-// that a connection has taken keeps its number, as it may have been received: it goes only with all before it.
+// shed drops messages until size more bytes fit, plus 1/shedPart of the limit. It drops the oldest messages of senders
+// that exceed their share. A message that a connection has taken may have been received and keeps its number, so it is
+// dropped only together with all messages before it.
 func (q *queue) shed(size int, reserve bool) {
 	if !q.exceeds(size, reserve) {
 		return
@@ -82,13 +88,13 @@ func (q *queue) shed(size int, reserve bool) {
 	}
 	to := volume{most.bytes - most.bytes/shedPart - size, most.messages - most.messages/shedPart - 1}
 	if q.backlog != nil {
-		q.backlog.upTo = 0 // it keeps its room: nothing is drained before the next attach
+		q.backlog.upTo = 0 // the backlog keeps its size, because nothing is drained before the next attach
 	}
 	shares := q.sharesOf(to)
 	n, next := q.n, q.next
 	q.n, q.next = 0, 0
-	front := true      // no message is kept yet
-	shift := uint64(0) // messages dropped behind kept ones; later numbers move down by it
+	front := true      // no message has been kept yet
+	shift := uint64(0) // number of messages dropped from behind kept ones; later numbers decrease by it
 	for i := range n {
 		it := *q.at(i)
 		taken := i < next
@@ -120,7 +126,7 @@ func (q *queue) shed(size int, reserve bool) {
 	}
 	q.last -= shift
 	q.count.Dropped.Add(counters.DropOutboxFull, int64(shift))
-	few := 0 // how many to drop from the front: shares have not made room
+	few := 0 // how many to drop from the front if dropping by shares has not made enough room
 	if q.exceeds(size, reserve) {
 		few = max(1, q.n/shedFrontPart)
 	}
@@ -132,11 +138,11 @@ func (q *queue) shed(size int, reserve bool) {
 			it.f.Release()
 		}
 	}
-	q.sent = max(q.sent, q.base) // LOGIN_RESPONSE tells the player of base, and the player acknowledges from there
+	q.sent = max(q.sent, q.base) // LOGIN_RESPONSE tells the player base, and the player acknowledges from there
 	q.trim()
 }
 
-// lose counts a message that is dropped from the front.
+// lose counts a message that was dropped from the front.
 func (q *queue) lose(n uint64) {
 	gap := q.makeGap()
 	q.base, gap.top = n, n
@@ -144,7 +150,7 @@ func (q *queue) lose(n uint64) {
 	q.count.Dropped.Add(counters.DropOutboxFull, 1)
 }
 
-// drop releases an item that leaves the queue. Taken: by the connection, before.
+// drop releases an item that is removed from the queue. taken says that the connection had taken it.
 func (q *queue) drop(it *item, taken bool) {
 	size := it.f.Len()
 	q.bytes -= size
@@ -155,12 +161,12 @@ func (q *queue) drop(it *item, taken bool) {
 	it.f.Release()
 }
 
-// share is the volume of one sender in a queue, and the excess that has to be dropped.
+// share is the volume that one sender has in a queue, and the excess that must be dropped.
 type share struct {
 	held, excess volume
 }
 
-// take reports whether a message of size bytes has to be dropped, and counts it.
+// take reports whether a message of size bytes must be dropped, and if so subtracts it from the excess.
 func (s *share) take(size int) bool {
 	if s.excess.bytes <= 0 && s.excess.messages <= 0 {
 		return false
@@ -169,7 +175,8 @@ func (s *share) take(size int) bool {
 	return true
 }
 
-// sharesOf returns each sender's share when the queue has to shrink to the volume to. Below an equal share none loses anything.
+// sharesOf returns each sender's share if the queue must shrink to the volume to. A sender below an equal share loses
+// nothing.
 func (q *queue) sharesOf(to volume) map[int32]*share {
 	shares := make(map[int32]*share)
 	for i := range q.n {
@@ -195,7 +202,8 @@ func (q *queue) sharesOf(to volume) map[int32]*share {
 	return shares
 }
 
-// fairShare returns the max-min fair share: the most that each sender may keep so that all keep no more than total.
+// fairShare returns the max-min fair share: the largest amount that each sender may keep such that all senders together
+// keep no more than total.
 func fairShare(total int, held []int) int {
 	slices.Sort(held)
 	total = max(total, 0)
@@ -209,7 +217,8 @@ func fairShare(total int, held []int) int {
 	return math.MaxInt
 }
 
-// takeGap returns how many messages were lost since the last call for a player that received all up to a number, if it reports one.
+// takeGap returns how many messages the player has lost since the last call. received is the highest number that the
+// player reports as received, or 0.
 func (q *queue) takeGap(received uint64) (n uint64) {
 	g := q.gap
 	if g == nil {

@@ -12,8 +12,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// The reserve is what comes in 5 s at the rate at which the budget was used up, but a
-// quarter of the budget at least, and the budget once more at most.
+// The reserve is the volume that arrives in 5 s at the rate at which the budget was used up. It is at least a quarter
+// of the budget and at most the whole budget.
 func TestTheReserveIsInSeconds(t *testing.T) {
 	b := Budget{BytesMax: 1 << 20, MessagesMax: 4000}
 	for _, c := range []struct {
@@ -23,7 +23,7 @@ func TestTheReserveIsInSeconds(t *testing.T) {
 	}{
 		{volume{100_000, 400}, time.Second, volume{500_000, 2000}},
 		{volume{100_000, 400}, 2 * time.Second, volume{1 << 18, 1000}},
-		{volume{100_000, 400}, time.Millisecond, volume{500_000, 2000}}, // a burst of a moment
+		{volume{100_000, 400}, time.Millisecond, volume{500_000, 2000}}, // a short burst
 		{volume{1 << 20, 4000}, time.Second, volume{1 << 20, 4000}},
 		{volume{}, time.Hour, volume{1 << 18, 1000}},
 	} {
@@ -52,7 +52,7 @@ func TestAFairShareTakesFromThoseWhoHaveMost(t *testing.T) {
 	}
 }
 
-// ledger is a client of the extension that writes down what it gets.
+// ledger is a client that uses the extension and records what it receives.
 type ledger struct {
 	recordLink
 	received, dropped uint64
@@ -79,16 +79,16 @@ func (l *ledger) read(t *rapid.T) {
 	l.took = nil
 }
 
-// Some who send a little and some who send much to a player whose connection is slow,
-// is lost, comes back, and whose answers get lost: the player is told of exactly what it
-// does not get, in order, and who sends little loses nothing.
+// Some senders send little and some send much to a player with an unreliable connection: it is slow, gets lost and is
+// resumed, and LOGIN_RESPONSEs get lost too. The player must be told exactly which messages it does not get, in order,
+// and senders that send little must lose nothing.
 func TestAGapIsExactAndFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var (
 			count counters.Set
 			sent  int32
 			all   []*wire.Frame
-			from  = make(map[int32]int32) // sender of each message
+			from  = make(map[int32]int32) // the sender of each message
 			c     ledger
 			epoch messages.Epoch
 			told  uint64
@@ -127,7 +127,7 @@ func TestAGapIsExactAndFair(t *testing.T) {
 				}
 			},
 			"little": func(t *rapid.T) {
-				if gentle < 4 { // until all is received, far below its share
+				if gentle < 4 { // stop until all messages have been received, which keeps the sender far below its share
 					gentle++
 					push(3)
 				}
@@ -138,7 +138,7 @@ func TestAGapIsExactAndFair(t *testing.T) {
 				if rapid.Bool().Draw(t, "arrives") && on {
 					c.read(t)
 				} else {
-					c.took = nil // lost on the way: the connection is of no use
+					c.took = nil // lost in transit, so the connection is unusable
 					out.detach()
 					on = false
 				}

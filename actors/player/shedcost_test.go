@@ -7,9 +7,9 @@ import (
 	"troupe/messages/wire"
 )
 
-// What was given to a connection goes only from the front of the queue, so what has
-// to go by its sender's share may be behind what has not. A queue that is full of
-// both must not be searched for every message all the same.
+// Messages that a connection has taken can be dropped only from the front of the queue. So messages that must be
+// dropped because of their sender's share may be behind messages that must not. Even if a full queue contains both
+// kinds, it must not be searched for every new message.
 func TestAFullQueueIsNotSearchedForEveryMessage(t *testing.T) {
 	t.Parallel()
 	const most, pushes = 4096, 4000

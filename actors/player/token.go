@@ -8,24 +8,25 @@ import (
 	"encoding/base64"
 )
 
-// tokens are a player session's reconnect tokens (reliability.md 2.2): 32 bytes as base64url, kept as hashes. Each attach
-// makes a new one. The previous one is valid until the player is proved to have the new one: a LOGIN_RESPONSE may be lost.
+// tokens are the reconnect tokens of a player session (reliability.md 2.2). A token is 32 bytes in base64url; only
+// hashes are stored. Each attach makes a new token. Because a LOGIN_RESPONSE may be lost, the previous token stays
+// valid until the player has provably received the new one.
 type tokens struct {
 	current, previous hash
 }
 
 type hash [sha256.Size]byte
 
-// tokenKey is the key of this process for tokens that follow another one.
+// tokenKey is this process's key for deriving a token from the previous one.
 var tokenKey = func() (key [sha256.Size]byte) {
 	rand.Read(key[:]) // never fails since Go 1.24
 	return key
 }()
 
-// renew makes the token of a new connection. Used is the token of its login, or "".
+// renew makes the token of a new connection. used is the token of the connection's login, or "".
 //
-// Two logins with the same token get the same new token: a client that gives up one
-// login and sends another may get either's answer, handled in either order.
+// Two logins with the same token get the same new token. This matters for a client that abandons one login and sends
+// another: it may receive the answer to either, and the host may handle them in either order.
 func (t *tokens) renew(used string) string {
 	var secret [sha256.Size]byte
 	if used == "" {
@@ -42,7 +43,7 @@ func (t *tokens) renew(used string) string {
 	return token
 }
 
-// good checks a token in constant time. Old says that the previous token is valid, too. t may be nil.
+// good checks a token in constant time. old says that the previous token is still valid. t may be nil.
 func (t *tokens) good(token string, old bool) bool {
 	if t == nil {
 		return false

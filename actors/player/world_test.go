@@ -15,24 +15,22 @@ import (
 	"troupe/messages/wire"
 )
 
-// A world is one player session as it is shipped (Actor, Machine, Outbox,
-// tokens), with what is around it in the simplest words: the game session's
-// mailbox, connections with what is on its way in them, and clients written from
-// reliability.md 2. Nothing happens by itself: a move is made by hand, and a copy
-// of the world goes on from every move that could be made. Oracles are checked
-// with every move; a broken one panics with its text.
+// A world is one player session with the production code (Actor, Machine, Outbox, tokens) in a minimal environment: the
+// game session's mailbox, connections with data in transit, and clients written according to reliability.md 2. Nothing
+// happens by itself: the test makes each move explicitly, and it continues a copy of the world for every possible move.
+// Each move checks the oracles. A violated oracle panics with its text.
 
-// client says how a device behaves.
+// client is the behaviour of a device.
 type client uint8
 
 const (
-	extended client = iota + 1 // speaks the extension
-	echoing                    // stock, echoes pings
-	mute                       // stock, answers pings with something else
-	kcpStock                   // stock, on a transport without marks
+	extended client = iota + 1 // uses the extension
+	echoing                    // a stock client that echoes pings
+	mute                       // a stock client that answers pings with other payloads
+	kcpStock                   // a stock client on a transport without marks
 )
 
-// plan bounds a world: how often what may happen, and who takes part.
+// plan limits a world: it says who takes part, and how often each move may happen.
 type plan struct {
 	name    string
 	devices []client
@@ -41,11 +39,11 @@ type plan struct {
 	gap     bool // reconnect.overflow = gap
 	limit   Budget
 	long    bool
-	late    bool // what is left of older connections comes at any time, not at once
+	late    bool // the remains of older connections may arrive at any time, not only at once
 	budget
 }
 
-// budget is how often things may still happen.
+// budget says how often each kind of move may still happen.
 type budget struct{ dials, pushes, fasts, sends, cuts, pings, windows, leaves int8 }
 
 type itemKind uint8
@@ -57,54 +55,53 @@ const (
 	pureAck
 	ping
 	pong
-	goodbye // a close frame
+	goodbye // close frame
 )
 
-// transit is something on its way in a connection, or in the game session's
-// mailbox.
+// transit is something in transit in a connection, or a message in the game session's mailbox.
 type transit struct {
 	kind    itemKind
-	n, ack  uint64 // number, ack; of ping and pong the mark
-	content int8   // which message: op code of the host's, ordinal of a device's
+	n, ack  uint64 // number and ack; for ping and pong, n is the mark
+	content int8   // identifies the message: the op code of a message of the host, or the sequence number of a message of a device
 	device  int8
-	fast    bool // not meant to be kept
+	fast    bool // unreliable
 	login   *Login
 	result  *wire.LoginResult
 	reason  messages.CloseReason
-	after   time.Duration // of a refusal
-	clean   bool          // of an end
+	after   time.Duration // retry delay of a refusal
+	clean   bool          // of an ended connection: the player left
 	epoch   messages.Epoch
 }
 
 // wireup is one connection.
 type wireup struct {
 	device   int8
-	up, down []transit // to the host, to the client
-	cut      bool      // nothing passes any more
-	closed   bool      // by the host
-	ended    bool      // the host knows that it is gone
-	source   bool      // it drains the outbox
+	up, down []transit // in transit to the host and to the client
+	cut      bool      // nothing gets through any more
+	closed   bool      // closed by the host
+	ended    bool      // the host knows that the connection has ended
+	source   bool      // the connection drains the outbox
 	bound    *Attachment
-	told     uint64 // oracle RL-6: the host's last ack
-	begun    bool   // stock: a message came
-	silent   bool   // as the host sees it
-	mute     bool   // its client was known not to echo when it was attached
+	told     uint64 // for oracle RL-6: the host's last ack
+	begun    bool   // stock client: a message has arrived
+	silent   bool   // silent from the host's point of view
+	mute     bool   // the client was known not to echo when it was attached
 }
 
-// device is one client object. Its numbers are those of reliability.md 2.4.
+// device is one client object. Its numbers are described in reliability.md 2.4.
 type device struct {
 	kind     client
-	conn     int8 // -1: none
-	live     bool // the login is answered
-	met      bool // it knows its numbers
-	over     bool // it must not come again
+	conn     int8 // -1 if there is no connection
+	live     bool // the login has been answered
+	met      bool // the device knows its numbers
+	over     bool // the device must not reconnect
 	token    string
 	received uint64
 	ackTold  uint64
-	last     uint64 // the number of its last message
+	last     uint64 // number of its last message
 	pending  []transit
-	acked    uint64 // what the host has confirmed
-	made     int8   // messages made
+	acked    uint64 // highest number confirmed by the host
+	made     int8   // number of messages made
 }
 
 type world struct {
@@ -112,40 +109,40 @@ type world struct {
 	left    budget
 	actor   *Actor
 	out     *Outbox
-	session []transit // the game session's mailbox, in order
+	session []transit // mailbox of the game session, in order
 	conns   []wireup
 	devices []device
 
-	gate      uint64 // attempt that waits for the game, 0 for none
-	leaving   bool   // LeaveHandled is due
+	gate      uint64 // the attempt that waits for the game's decision; 0 if there is none
+	leaving   bool   // LeaveHandled must be sent
 	window    messages.Epoch
 	challenge messages.Epoch
-	full      bool // outboxFull is due
-	in        bool // the game session has the player
+	full      bool // outboxFull must be handled
+	in        bool // the player is in the game session
 	stopped   bool
 
-	// what the oracles remember
-	pushed    int8 // messages of the host made
+	// State of the oracles.
+	pushed    int8 // number of messages made by the host
 	app       [3]int8
-	given     uint64 // stock: the highest number ever taken by a connection
-	mutely    uint64 // the highest taken since the client is known not to echo
-	confirmed uint64 // stock: the highest mark that came back
-	seen      uint64 // stock: the highest that a stock client has got
+	given     uint64 // stock: highest number that any connection has taken
+	mutely    uint64 // highest number taken since the client is known not to echo
+	confirmed uint64 // stock: highest mark that was echoed
+	seen      uint64 // stock: highest number that the client has received
 	fastGot   int8
 	fastGiven int8
 	fastMade  int8
-	fastOld   int8 // how many of them were made before the connection of the moment
+	fastOld   int8 // how many of fastMade were made before the current connection
 	accepts   int8
 	leavings  int8
 	status    messages.PlayerSessionStatus
-	tokenNow  string // of the newest answer
-	tokenUsed string // the one before, good until the newer is proved
+	tokenNow  string // token in the newest answer
+	tokenUsed string // the token before that, which is valid until the newer one is proved
 	proved    bool
 	lostByGap uint64
 }
 
-// contents are the host's messages: op codes 1, 2, 3 ... Fast ones begin at
-// fastOp. They live for ever, copies of a world share them.
+// contents are the host's messages, with op codes 1, 2, 3 ... Messages for the fast channel begin at fastOp. They are
+// never released, and all copies of a world share them.
 var contents = func() (all [80]*wire.Frame) {
 	for i := range all {
 		all[i] = wire.NewFrame(&wire.Header{OpCode: int32(i), Payload: fmt.Appendf(nil, "message %d", i)})
@@ -162,7 +159,7 @@ var contentBytes = func() (all [len(contents)][]byte) {
 
 const fastOp = 70
 
-// stand is what fakes act on: the world in hand. Fakes are shared by all copies.
+// stand is what the fakes operate on: the current world. All copies share the fakes.
 type stand struct {
 	*world
 	count counters.Set
@@ -183,7 +180,7 @@ func newStand() *stand {
 	return s
 }
 
-// begin puts a fresh player session on the stand.
+// begin puts a new player session on the stand.
 func (s *stand) begin(p *plan) {
 	limit := p.limit
 	if limit.BytesMax == 0 {
@@ -200,8 +197,8 @@ func (s *stand) begin(p *plan) {
 	a.setGauge(s)
 }
 
-// shallow copies what must not be copied in one piece by anybody else: locks are
-// free here, and nobody else is running.
+// shallow copies a struct that must normally not be copied. This is safe here, because no lock is held and no other
+// goroutine is running.
 //
 //go:norace
 func shallow[T any](p *T) *T {
@@ -210,7 +207,7 @@ func shallow[T any](p *T) *T {
 	return n
 }
 
-// clone copies a world. Frames get a reference for ever.
+// clone copies a world. The copy adds references to frames that are never released.
 //
 //go:norace
 func (w *world) clone() *world {
@@ -256,12 +253,12 @@ func (w *world) clone() *world {
 	return n
 }
 
-// broken is a violated oracle.
+// broken is the text of a violated oracle.
 type broken string
 
 func breaks(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
 
-// Surroundings of the actor.
+// Implementation of actorContext.
 
 func (s *stand) Counters() *counters.Set { return &s.count }
 func (s *stand) Unknown(any)             { s.count.ActorMessages.Add(1) }
@@ -376,7 +373,7 @@ func (l *standLink) AppendNumbered(f *wire.Frame, n, ack uint64) bool {
 	return l.append(f, n, ack, f.AppendNumbered(nil, n, ack))
 }
 
-// append is what the wire shows of a frame. It takes one frame at a time.
+// append records a frame as it appears on the wire. It takes one frame at a time.
 func (l *standLink) append(f *wire.Frame, n, ack uint64, unit []byte) (room bool) {
 	s, c := l.s, l.c()
 	packet, err := wire.SplitUnit(unit)
@@ -421,7 +418,7 @@ func (l *standLink) append(f *wire.Frame, n, ack uint64, unit []byte) (room bool
 	return false
 }
 
-// onGiven checks a reliable message that a connection takes.
+// onGiven checks a reliable message that a connection has taken.
 func (s *stand) onGiven(c *wireup, t transit) {
 	n := uint64(t.content)
 	switch kind := s.devices[c.device].kind; {
@@ -442,7 +439,7 @@ func (s *stand) onGiven(c *wireup, t transit) {
 	}
 }
 
-// second reports whether the devices share the player.
+// second reports whether several devices share the player.
 func (w *world) second() bool { return len(w.plan.devices) > 1 }
 
 func (l *standLink) Mark(n uint64) bool {
@@ -450,7 +447,7 @@ func (l *standLink) Mark(n uint64) bool {
 	return true
 }
 
-// The host's side of what arrives.
+// The host's handling of what arrives.
 
 func (s *stand) tell(msg any) {
 	epoch := s.actor.d.machine.Epoch
@@ -472,7 +469,7 @@ func (s *stand) tell(msg any) {
 	}
 }
 
-// onLoginArrives does what the game session does with a LOGIN.
+// onLoginArrives handles a LOGIN as the game session does.
 func (s *stand) onLoginArrives(t transit) {
 	w := s.world
 	if w.stopped {
@@ -494,7 +491,7 @@ func (s *stand) onLoginArrives(t transit) {
 	}
 }
 
-// onAttached notes, for the oracles, a connection that was let in.
+// onAttached records, for the oracles, that a connection was accepted.
 func (s *stand) onAttached(i int, used string) {
 	w := s.world
 	c := &w.conns[i]
@@ -515,7 +512,7 @@ func (s *stand) onAttached(i int, used string) {
 	}
 }
 
-// resultOf reads a LOGIN_RESPONSE.
+// resultOf parses a LOGIN_RESPONSE.
 func resultOf(f *wire.Frame) *wire.LoginResult {
 	packet, err := wire.SplitUnit(f.Unit())
 	var h wire.Header
@@ -529,7 +526,7 @@ func resultOf(f *wire.Frame) *wire.LoginResult {
 	return &r
 }
 
-// onPosted does what the game session does with what connections sent.
+// onPosted handles a message from a connection as the game session does.
 func (s *stand) onPosted(t transit) {
 	w := s.world
 	if t.kind == goodbye {
@@ -571,11 +568,11 @@ func (s *stand) onPosted(t transit) {
 
 func (s *stand) client(i int8) *device { return &s.devices[i] }
 
-// lose has a device notice that its connection is gone.
+// lose makes a device notice that its connection has ended.
 func (s *stand) lose(i int) {
 	c := &s.conns[i]
 	if c.cut = true; len(c.up) > 0 && c.up[0].kind == login {
-		c.ended = true // nobody has heard of it
+		c.ended = true // nobody knows about this connection
 	}
 	c.down, c.up = nil, nil
 	if d := s.client(c.device); int(d.conn) == i {
@@ -593,7 +590,7 @@ func (s *stand) dial(i int8) {
 	s.conns = append(s.conns, wireup{device: i, up: []transit{{kind: login, login: l}}})
 }
 
-// sendUp makes a message of a device.
+// sendUp makes a device send a message.
 func (s *stand) sendUp(i int8) {
 	d := s.client(i)
 	d.made++
@@ -608,7 +605,7 @@ func (s *stand) sendUp(i int8) {
 	}
 }
 
-// put hands a message, with an ack on it, to the device's connection.
+// put passes a message, possibly with an ack, to the device's connection.
 func (s *stand) put(d *device, t transit) {
 	if d.kind == extended && d.received > d.ackTold {
 		d.ackTold = d.received
@@ -618,12 +615,12 @@ func (s *stand) put(d *device, t transit) {
 	c.up = append(c.up, t)
 }
 
-// onDown is what a device does with what reaches it.
+// onDown handles data that arrives at a device.
 func (s *stand) onDown(i int, t transit) {
 	c := &s.conns[i]
 	d := s.client(c.device)
 	if int(d.conn) != i {
-		return // it has left
+		return // the device has left this connection
 	}
 	switch t.kind {
 	case response:
@@ -710,7 +707,7 @@ func (s *stand) onResponse(i int, d *device, t transit) {
 	if d.met {
 		switch {
 		case r.Outcome == wire.OutcomeReplayLost && r.Base > d.received && (s.second() || s.plan.gap):
-			s.lostByGap += r.Base - d.received // said so: an explicit gap
+			s.lostByGap += r.Base - d.received // an explicitly reported gap
 		case r.Outcome != wire.OutcomeResumed || r.Base != d.received:
 			breaks("RL-2: outcome %d, base %d, received %d", r.Outcome, r.Base, d.received)
 		case r.LastReceived > d.last || r.LastReceived < d.acked:
@@ -729,7 +726,7 @@ func (s *stand) onResponse(i int, d *device, t transit) {
 	d.token, d.received, d.ackTold, d.last, d.acked, d.met = r.ReconnectToken, r.Base, r.Base, r.LastReceived, r.LastReceived, true
 }
 
-// hostKey is the player session as the host has it.
+// hostKey identifies the state of the player session on the host.
 func (w *world) hostKey() string { return string(w.appendHost(nil)) }
 
 //go:norace
@@ -757,7 +754,7 @@ func flags(fs ...bool) (b byte) {
 	return b
 }
 
-// rank is all that matters of a token: which of those that are good it is.
+// rank reduces a token to its only relevant property: which of the valid tokens it is.
 //
 //go:norace
 func (w *world) rank(token string) byte {
@@ -776,7 +773,7 @@ func (w *world) rank(token string) byte {
 	return 3
 }
 
-// key tells worlds apart that may go on differently.
+// key returns a string that differs for worlds that may behave differently.
 //
 //go:norace
 func (w *world) key(b []byte) []byte {

@@ -1,6 +1,7 @@
-// Package rebuild supervises an actor whose state is in the store. When the actor crashes, the Supervisor reads the store and
-// starts another one with what it has read; messages wait for it meanwhile. Terms say when there
-// is an actor at all: see Begin and End.
+// Package rebuild supervises an actor whose state is in the store. When the actor crashes, the Supervisor reads the
+// store and starts a new actor with the result. Messages wait in the meantime. An actor runs only during a term (see
+// Begin and End).
 //
-// The Supervisor owns the actor's Ref and the messages that wait. It does not know what the actor keeps, and it writes nothing.
+// The Supervisor owns the actor's Ref and the waiting messages. It does not know the actor's state and writes nothing
+// to the store.
 package rebuild

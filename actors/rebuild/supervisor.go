@@ -9,59 +9,65 @@ import (
 )
 
 const (
-	// PauseMin and PauseMax bound the time between a crash and the next start (reliability.md 4). An actor that has run for longer
-	// than PauseMax counts as well.
+	// PauseMin and PauseMax limit the pause between a crash and the next start (reliability.md 4). An actor that has
+	// run for longer than PauseMax counts as healthy again.
 	PauseMin = 100 * time.Millisecond
 	PauseMax = 30 * time.Second
 
-	waitingMax = 1000 // messages that wait for the next actor; more are refused
+	waitingMax = 1000 // maximum number of messages that wait for the next actor; further messages are refused
 )
 
-// Pause returns how long to wait before the next start, after so many crashes before this one.
+// Pause returns the pause before the next start. crashes is the number of earlier crashes.
 func Pause(crashes int) time.Duration { return min(PauseMin<<min(crashes, 20), PauseMax) }
 
-// State is what the actor begins with.
+// State is the state with which the actor starts.
 type State interface {
-	// Damaged returns the stored records that were left out.
+	// Damaged returns the stored records that were skipped because they are damaged.
 	Damaged() []store.Damage
 }
 
-// Options say what a Supervisor supervises. All fields are required.
+// Options describe the supervised actor. All fields except Store are required.
 type Options[S State] struct {
-	// What the actor keeps, in the plural, for the log.
-	What  string
-	Kind  counters.ActorKind
+	// What the actor manages, in the plural, for log messages.
+	What string
+	Kind counters.ActorKind
+	// Store is the store of the first term, which then begins when the Supervisor starts. If Store is nil, the first
+	// term begins with a Begin.
 	Store store.Store
-	// Load reads the state. It runs in a goroutine of its own, after all pending commits.
+	// Load reads the state. It runs in its own goroutine, after all pending commits have ended.
 	Load func(store.Store) (S, error)
-	// New makes the actor. It is called by the Supervisor.
-	New func(S) stage.Actor
+	// New creates the actor with a state that was read from the given store. The Supervisor calls it.
+	New func(S, store.Store) stage.Actor
 }
 
-// Supervisor is the parent of the actor and forwards all requests to it. It replaces an actor that crashes by one that is rebuilt
-// from the store, after PauseMin, or up to PauseMax if crashes repeat.
+// Supervisor is the parent of the actor and forwards all requests to it. If the actor crashes, the Supervisor replaces
+// it by one that is rebuilt from the store. It waits PauseMin before that, and up to PauseMax if crashes repeat.
 type Supervisor[S State] struct {
 	o Options[S]
 
-	// owned by the actor
-	state   S // for the next child
+	// The actor owns the following fields.
+	store   store.Store // store of the current or last term
+	state   S           // state for the next child
 	child   *stage.Ref
-	leaving *stage.Ref // the child of an ended term, until it has stopped
-	off     bool       // between terms
-	loading bool       // the store is being read, or about to be
-	term    int        // counts the ends
-	waiting []any      // messages that came while there is no child
+	leaving *stage.Ref // the child of an ended term that has not stopped yet
+	off     bool       // no term is in progress
+	loading bool       // the store is being read or is about to be read
+	term    int        // number of ended terms
+	waiting []any      // messages that arrived while there is no child
 	crashes int
 	since   time.Time
 }
 
-// New returns a Supervisor whose first actor starts with first.
-func New[S State](o Options[S], first S) *Supervisor[S] { return &Supervisor[S]{o: o, state: first} }
+// New returns a Supervisor. Its first actor starts with the state first.
+func New[S State](o Options[S], first S) *Supervisor[S] {
+	return &Supervisor[S]{o: o, store: o.Store, state: first, off: o.Store == nil}
+}
 
 type (
-	// Begin begins a term: the actor starts with what the store has. The first term begins with the Supervisor.
-	Begin struct{}
-	// End ends the term: the actor stops, and messages are dead letters until the next term.
+	// Begin begins a term: an actor starts with the contents of Store. If Store is nil, the previous term's store is
+	// used.
+	Begin struct{ Store store.Store }
+	// End ends a term: the actor stops, and all messages become dead letters until the next term.
 	End           struct{}
 	restart       struct{ term int }
 	reload[S any] struct {
@@ -71,11 +77,15 @@ type (
 	}
 )
 
-// Child returns the actor, nil while there is none. It is for tests that know that no message is being processed.
+// Child returns the actor, or nil if there is none. It is only for tests that know that no message is being processed.
 func (s *Supervisor[S]) Child() *stage.Ref { return s.child }
 
 // Started implements stage.Actor.
-func (s *Supervisor[S]) Started(c *stage.Context) { s.spawn(c) }
+func (s *Supervisor[S]) Started(c *stage.Context) {
+	if !s.off {
+		s.spawn(c)
+	}
+}
 
 // Stopped implements stage.Actor.
 func (s *Supervisor[S]) Stopped(*stage.Context) {
@@ -90,7 +100,9 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 	case stage.Exited:
 		s.onExited(c, m)
 	case Begin:
-		s.off = false
+		if s.off = false; m.Store != nil {
+			s.store = m.Store
+		}
 		s.load(c)
 	case End:
 		s.end()
@@ -114,7 +126,7 @@ func (s *Supervisor[S]) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// end stops the actor. What it has not stored by then is refused.
+// end ends the term and stops the actor. Requests that the actor has not completed by then are refused.
 func (s *Supervisor[S]) end() {
 	s.off, s.loading = true, false
 	s.term++
@@ -127,7 +139,8 @@ func (s *Supervisor[S]) end() {
 	}
 }
 
-// load reads the store and starts an actor, unless there is one, or one is about to start or to stop.
+// load reads the store and starts an actor. It does nothing if there is an actor, if one is about to start, or if one
+// is still stopping.
 func (s *Supervisor[S]) load(c *stage.Context) {
 	if s.child == nil && s.leaving == nil && !s.loading && !s.off {
 		s.loading = true
@@ -150,7 +163,7 @@ func (s *Supervisor[S]) takeWaiting() []any {
 func (s *Supervisor[S]) spawn(c *stage.Context) {
 	var none S
 	s.child = c.Stage().NewRefBeside(c.Self(), s.o.Kind, stage.LaneLimits{})
-	c.Spawn(s.child, s.o.New(s.state))
+	c.Spawn(s.child, s.o.New(s.state, s.store))
 	s.state, s.since = none, time.Now()
 	for _, msg := range s.takeWaiting() {
 		s.child.Tell(msg)
@@ -178,12 +191,12 @@ func (s *Supervisor[S]) onExited(c *stage.Context, m stage.Exited) {
 	c.After(pause, restart{s.term})
 }
 
-// onRestart reads the store in a goroutine, after all pending commits.
+// onRestart reads the store in a goroutine, after all pending commits have ended.
 func (s *Supervisor[S]) onRestart(c *stage.Context) {
-	self, o, term := c.Self(), s.o, s.term
+	self, load, from, term := c.Self(), s.o.Load, s.store, s.term
 	go func() {
-		o.Store.Flush()
-		state, err := o.Load(o.Store)
+		from.Flush()
+		state, err := load(from)
 		self.Tell(reload[S]{term, state, err})
 	}()
 }

@@ -19,7 +19,7 @@ type loaded int
 
 func (loaded) Damaged() []store.Damage { return nil }
 
-// member answers with the number of its state, and stops slowly.
+// member answers with the number of its state. It stops slowly.
 type member struct{ n loaded }
 
 type who struct{ messages.ToThisHost[int] }
@@ -33,8 +33,8 @@ func (m *member) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// Each term begins with what the store has then, after the actor of the term before has stopped. Between terms requests are refused,
-// and a crash does not start an actor.
+// Each term starts with the contents of the store at that time, after the actor of the previous term has stopped.
+// Between terms requests are refused, and a crash does not start an actor.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
@@ -46,7 +46,7 @@ func TestTerms(t *testing.T) {
 		parent := New(Options[loaded]{
 			What: "members", Kind: counters.ActorPlacement, Store: new(store.Memory),
 			Load: func(store.Store) (loaded, error) { loads++; return loads, nil },
-			New:  func(n loaded) stage.Actor { return &member{n} },
+			New:  func(n loaded, _ store.Store) stage.Actor { return &member{n} },
 		}, 0)
 		ref := s.Spawn(parent)
 		told := ""

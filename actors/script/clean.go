@@ -7,13 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// LineTextMax is how much of the text of one line is shown or kept, in bytes; lineFileMax of the name of its file.
+// LineTextMax is the maximum length in bytes of the text of a line, and lineFileMax that of its file name.
+// The rest is cut off.
 const LineTextMax, lineFileMax = 32 << 10, 255
 
-// indent is what a line break in a text becomes: no line of a log begins with a blank.
+// indent replaces a line break in a text, so that no text can look like a new line of the log.
 const indent = "\n    "
 
-// Clean returns the line as it may be shown and kept: no text can forge another line, or speak to the reader's terminal.
+// Clean returns the line in a form that is safe to show and store: no text can forge another line or send
+// control sequences to a terminal.
 func (l Line) Clean() Line {
 	if len(l.File) > lineFileMax {
 		l.File = strings.ToValidUTF8(l.File[:lineFileMax], "") + "..."
@@ -34,7 +36,7 @@ func (l Line) Clean() Line {
 	return l
 }
 
-// clean replaces line breaks and spells out what is not to be shown.
+// clean replaces line breaks by lineBreak, and escapes characters that are not printable.
 func clean(s, lineBreak string) string {
 	odd := func(r rune) bool { return r == utf8.RuneError || r != '\t' && !unicode.IsPrint(r) }
 	first := strings.IndexFunc(s, odd)

@@ -1,12 +1,13 @@
 package script
 
-// Decision is what a game says to a question of the host: Allow, Refuse, or Later. The zero value refuses.
+// Decision is a game's answer to a question of the host: Allow, Refuse, or Later. The zero value refuses.
 type Decision struct {
 	ok    bool
 	later *Pending
 }
 
-// Decisions. Hold and Release are those on a lost player: wait for it, or let it go.
+// The immediate decisions. Hold and Release are the names for a lost player: wait for the player, or remove
+// the player.
 var (
 	Allow  = Decision{ok: true}
 	Refuse = Decision{}
@@ -14,13 +15,13 @@ var (
 	Hold, Release = Allow, Refuse
 )
 
-// AllowIf allows or refuses.
+// AllowIf returns Allow if ok is true, and otherwise Refuse.
 func AllowIf(ok bool) Decision { return Decision{ok: ok} }
 
-// Later is a decision that p will bring.
+// Later returns a decision that p will make later.
 func Later(p *Pending) Decision { return Decision{later: p} }
 
-// Now returns the decision, and false if it is still to come. For the host.
+// Now returns the decision. now is false if it is not made yet. Only the host calls it.
 func (d Decision) Now() (ok, now bool) {
 	if d.later == nil {
 		return d.ok, true
@@ -28,7 +29,7 @@ func (d Decision) Now() (ok, now bool) {
 	return d.later.ok, d.later.done
 }
 
-// Pending returns what will bring the decision, nil if it is made.
+// Pending returns the Pending that will make the decision, or nil if it is made.
 func (d Decision) Pending() *Pending {
 	if d.later == nil || d.later.done {
 		return nil
@@ -36,18 +37,18 @@ func (d Decision) Pending() *Pending {
 	return d.later
 }
 
-// Pending is a decision that takes time; after 10 s it is refused (D-116). The zero value is ready for use. All its methods are for
-// callbacks only; from another goroutine use Session.Do.
+// Pending is a decision that takes time. If it is not made within 10 s, it counts as Refuse (D-116). The zero
+// value is ready for use. Its methods may only be called in callbacks. Other goroutines use Session.Do.
 type Pending struct {
 	done, ok bool
 	reason   string
 	then     func(ok bool)
 }
 
-// Decide ends the wait; later calls change nothing.
+// Decide makes the decision. Only the first call of Decide or Fail has an effect.
 func (p *Pending) Decide(ok bool) { p.decide(ok, "") }
 
-// Fail refuses, with words for the log.
+// Fail refuses, with a reason for the log.
 func (p *Pending) Fail(reason string) { p.decide(false, reason) }
 
 func (p *Pending) decide(ok bool, reason string) {
@@ -61,10 +62,11 @@ func (p *Pending) decide(ok bool, reason string) {
 	}
 }
 
-// Reason returns what Fail was told.
+// Reason returns the reason that was passed to Fail, if any.
 func (p *Pending) Reason() string { return p.reason }
 
-// Then has f called with the decision, at once if it is made. For the host, once.
+// Then makes f be called with the decision, at once if it is already made. Only the host calls it, and only
+// once.
 func (p *Pending) Then(f func(ok bool)) {
 	if p.done {
 		f(p.ok)

@@ -1,6 +1,7 @@
-// Package script is where a game's own logic meets the host: Handler has the callbacks of a Realtime script (realtime.md 15), and Session
-// what it may do (realtime.md 16). A Go game embeds Base and overrides what it needs. Packages js and node make the Handlers of scripts.
+// Package script is the interface between a game's logic and the host. Handler has the callbacks of a
+// Realtime script (realtime.md 15), and Session the actions that it may take (realtime.md 16). A game in Go
+// embeds Base and overrides the methods it needs. Packages js and node implement Handler for scripts.
 //
-// All callbacks of one game session run in its actor, one at a time, in order. A callback that panics is caught, logged and counts as false
-// (realtime.md 15.2).
+// All callbacks of one game session run on its actor, one at a time and in order. If a callback panics, the
+// panic is logged and the callback counts as having returned false (realtime.md 15.2).
 package script

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// This file has what all engines do alike. Its types are the game session's actor's, and ready for use as zero values.
+// This file contains code that all engines share. The types belong to the actor of a game session. Their zero
+// values are ready for use.
 
-// Questions are the decisions that a game session waits for, by number.
+// Questions are the pending decisions of a game session, by number.
 type Questions struct {
 	last  uint32
 	open  map[uint32]*Pending
-	sweep int // at so many, those that the host has given up are forgotten (D-116)
+	sweep int // when open has this many entries, those that the host no longer waits for are removed (D-116)
 }
 
 const sweepMin = 256
 
-// Ask opens a question. Its number is not 0.
+// Ask adds a question. Its number is not 0.
 func (q *Questions) Ask() (number uint32, p *Pending) {
 	if q.open == nil {
 		q.open, q.sweep = make(map[uint32]*Pending), sweepMin
@@ -37,7 +38,7 @@ func (q *Questions) Ask() (number uint32, p *Pending) {
 	return q.last, p
 }
 
-// Answer decides a question and closes it, if it is open.
+// Answer decides a pending question and removes it. Other numbers are ignored.
 func (q *Questions) Answer(number uint32, ok bool) {
 	if p := q.open[number]; p != nil {
 		delete(q.open, number)
@@ -45,19 +46,19 @@ func (q *Questions) Answer(number uint32, ok bool) {
 	}
 }
 
-// Len returns how many questions are open.
+// Len returns the number of pending questions.
 func (q *Questions) Len() int { return len(q.open) }
 
-// slowWarnEvery is the time between two warnings of slow calls in one log.
+// slowWarnEvery is the minimum time between two warnings about slow calls in one log.
 const slowWarnEvery = 10 * time.Second
 
 // SlowCalls counts calls that took longer than Limits.Tick.
 type SlowCalls struct {
 	warned time.Time
-	count  int // since
+	count  int // slow calls since the last warning
 }
 
-// Add counts one, and now and then warns of them in the game session's log.
+// Add counts a slow call, and occasionally logs a warning to the game session's log.
 func (s *SlowCalls) Add(p *Process, what string, took, tick time.Duration) {
 	p.Counters.ScriptSlowCalls.Add(1)
 	s.count++

@@ -6,161 +6,177 @@ import (
 	"troupe/messages"
 )
 
-// Configuration is what a script asks of its host (realtime.md 15.3). Zero values mean the defaults.
+// Configuration is what a script requests from its host (realtime.md 15.3). Zero values mean the defaults.
 type Configuration struct {
-	// PingInterval is the time between WebSocket pings; default 3 s (D-135).
+	// PingInterval is the time between WebSocket pings. The default is 3 s (D-135).
 	PingInterval time.Duration
-	// ReconnectWindow is how long a lost player is waited for, 0 to 600 s, unless a game property says so; nil: as the operator says (D-1).
+	// ReconnectWindow is how long the game session waits for a lost player, 0 to 600 s. A game property takes
+	// precedence. nil means the operator's setting (D-1).
 	ReconnectWindow *time.Duration
-	// MaxPlayers bounds the players in the game at a time, besides the game session's own maximum; default 32 (D-134).
+	// MaxPlayers is the maximum number of players at a time, in addition to the game session's own limit. The
+	// default is 32 (D-134).
 	MaxPlayers int
 }
 
-// Handler is a game's logic; Base gives the results of a script that lacks the callback. Methods of one Handler are called one at a time.
-// What they receive is valid during the call unless said otherwise. A handler that also is a Loader, Closer or Stopper is used as such.
+// Handler is the logic of a game. Base returns the same results as a script without the callback. Methods of
+// one Handler are called one at a time. Their arguments are valid only during the call, unless stated
+// otherwise. A Handler may also implement Loader, Closer and Stopper.
 type Handler interface {
-	// Init hands over the session object. An error: the game session does not start.
+	// Init passes the session object. If it returns an error, the game session does not start.
 	Init(s Session) error
-	// Configuration is read once, after Init.
+	// Configuration is called once, after Init.
 	Configuration() Configuration
-	// OnProcessStarted comes after Init. Refuse: the process never becomes ready.
+	// OnProcessStarted is called after Init. After Refuse, the process never becomes ready.
 	OnProcessStarted(args []string) Decision
-	// OnStartGameSession comes before the game session is ACTIVE. Refuse, or a panic: it ends (D-115).
+	// OnStartGameSession is called before the game session becomes ACTIVE. After Refuse or a panic, the game
+	// session ends (D-115).
 	OnStartGameSession(g *messages.GameSession) Decision
-	// OnUpdateGameSession tells what became of a backfill request (flexmatch.md 16). With messages.MatchDataUpdated, matchmaker data is new.
+	// OnUpdateGameSession reports the result of a backfill request (flexmatch.md 16). With
+	// messages.MatchDataUpdated, the matchmaker data has changed.
 	OnUpdateGameSession(g *messages.GameSession, u Update)
-	// OnHealthCheck is asked every 60 s. Refuse: the process is unhealthy.
+	// OnHealthCheck is called every 60 s. Refuse means that the process is unhealthy.
 	OnHealthCheck() Decision
-	// OnProcessTerminate comes when the host ends the process. What is sent before the decision, whichever, reaches the players.
+	// OnProcessTerminate is called when the host ends the process. Messages sent before the decision,
+	// whatever it is, still reach the players.
 	OnProcessTerminate() Decision
-	// OnPlayerConnect is the gate of a login. Refuse: the login is refused.
+	// OnPlayerConnect decides on a login.
 	OnPlayerConnect(m *ConnectMessage) Decision
-	// OnPlayerAccepted comes after LOGIN_RESPONSE; Players contains the player.
+	// OnPlayerAccepted is called after LOGIN_RESPONSE. From then on, Players contains the player.
 	OnPlayerAccepted(p Player)
-	// OnPlayerDetached comes when the connection of an accepted player is lost. Hold waits for it, as long as the reconnect window lasts.
-	// After Release, OnPlayerDisconnect follows. Reason is for logs. Base holds.
+	// OnPlayerDetached is called when the connection of an accepted player is lost. Hold waits for the player
+	// until the reconnect window ends. After Release, OnPlayerDisconnect follows. reason is for logs. Base
+	// holds.
 	OnPlayerDetached(peer messages.PeerID, reason string) Decision
-	// OnPlayerReconnected comes when a player has another connection than before, after what it missed was sent.
+	// OnPlayerReconnected is called when a player has a new connection, after the missed messages were sent.
 	OnPlayerReconnected(peer messages.PeerID, info Reconnected)
-	// OnPlayerDisconnect comes once when an accepted player is out for good; Players contains it until the decision, whichever.
+	// OnPlayerDisconnect is called once when an accepted player is finally removed. Players contains the
+	// player until the decision, whatever it is.
 	OnPlayerDisconnect(peer messages.PeerID) Decision
-	// OnMessage takes a message to the server. Base drops it.
+	// OnMessage gets a message to the server. Base drops it.
 	OnMessage(m *Message)
-	// OnSendToPlayer is the gate of a player's message to a player.
+	// OnSendToPlayer decides on a message from a player to a player.
 	OnSendToPlayer(m *Message) Decision
-	// OnSendToGroup is the gate of a player's message to a group.
+	// OnSendToGroup decides on a message from a player to a group.
 	OnSendToGroup(m *Message) Decision
-	// OnPlayerJoinGroup is the gate of a group join.
+	// OnPlayerJoinGroup decides on a player's request to join a group.
 	OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) Decision
-	// OnPlayerLeaveGroup is the gate of a group leave.
+	// OnPlayerLeaveGroup decides on a player's request to leave a group.
 	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) Decision
 }
 
-// Stopper is a Handler whose calls may take long. Stop, from any goroutine and more than once, soon ends the call under way.
+// Stopper is implemented by a Handler whose calls may take long. Stop makes the call in progress end soon. It
+// is safe for concurrent use and may be called more than once.
 type Stopper interface {
 	Stop(reason string)
 }
 
-// Update tells what became of a backfill request.
+// Update is the result of a backfill request.
 type Update struct {
 	Reason   messages.UpdateReason
 	TicketID messages.TicketID
 }
 
-// Reconnected tells how a player came back.
+// Reconnected describes how a player reconnected.
 type Reconnected struct {
-	Resent   int           // messages sent once more
-	Lost     uint64        // messages that were more than may be kept for a player
-	Away     time.Duration // since the loss; 0 if the connection was replaced before it was lost
-	Takeover bool          // it was replaced: OnPlayerDetached has not come
+	Resent   int           // number of messages sent again
+	Lost     uint64        // number of messages lost, because they exceeded what the host keeps for a player
+	Away     time.Duration // time since the connection was lost; 0 if it was replaced before that
+	Takeover bool          // a new connection replaced the old one, so OnPlayerDetached was not called
 }
 
 // Player is an accepted player.
 type Player struct {
 	PeerID          messages.PeerID
 	PlayerSessionID messages.PlayerSessionID
-	PlayerID        messages.PlayerID // the original hides these two (D-6)
+	PlayerID        messages.PlayerID // the original does not show this ID or PlayerData to scripts (D-6)
 	PlayerData      string
 }
 
-// ConnectMessage is what OnPlayerConnect decides on.
+// ConnectMessage is the login on which OnPlayerConnect decides.
 type ConnectMessage struct {
 	Player  Player
-	Payload []byte // of the LOGIN; empty if none; the receiver may keep it
+	Payload []byte // payload of the LOGIN; may be empty; the receiver may keep it
 }
 
-// Message is one application message (realtime.md 17).
+// Message is an application message (realtime.md 17).
 type Message struct {
 	OpCode       int32
-	Sender       messages.PeerID // the true one
+	Sender       messages.PeerID // the actual sender
 	TargetPlayer messages.PeerID
 	TargetGroup  messages.GroupID
-	Reliable     bool   // the channel it arrived on
-	Payload      []byte // valid during the call, not to be changed; copy to keep
+	Reliable     bool   // whether it arrived on the reliable channel
+	Payload      []byte // read-only, and valid only during the call; copy it to keep it
 }
 
 // Text returns the payload as a string.
 func (m *Message) Text() string { return string(m.Payload) }
 
-// Outgoing is a message that a script makes. It may be sent many times.
+// Outgoing is a message that a script sends. The same value may be sent many times.
 type Outgoing struct {
 	OpCode  int32
 	Sender  messages.PeerID
-	Payload []byte // at most 65536 bytes; more is refused with a warning
+	Payload []byte // at most 65536 bytes; a larger one is refused with a warning
 }
 
-// Target is where a message goes, and how.
+// Target is the destination of a message and the way it is sent.
 type Target struct {
 	How How
-	ID  int32 // of the player or the group; messages.AllPlayers is all
+	ID  int32 // peer ID of the player, or ID of the group; messages.AllPlayers means all players
 }
 
-// How is how a message goes: to a player or a group, over the fast or the reliable channel.
+// How is how a message is sent: to a player or a group, over the fast or the reliable channel.
 type How uint8
 
-// Bits of a How, as realtime.js has them.
+// Bits of a How. realtime.js uses the same values.
 const (
 	HowReliable How = 1 << iota
 	HowGroup
 	howEnd
 )
 
-// Valid reports whether there is such a way.
+// Valid reports whether h is a valid combination of bits.
 func (h How) Valid() bool { return h < howEnd }
 
-// ToPlayer is a player, over the fast channel, or the reliable one where there is none.
+// ToPlayer returns a player as the target, over the fast channel. If the player has no fast channel, the
+// reliable one is used.
 func ToPlayer(peer messages.PeerID) Target { return Target{0, int32(peer)} }
 
-// ToGroup is ToPlayer for each member of a group.
+// ToGroup returns the members of a group as the target, otherwise like ToPlayer.
 func ToGroup(group messages.GroupID) Target { return Target{HowGroup, int32(group)} }
 
-// Reliably is the same target over the reliable channel.
+// Reliably returns the same target over the reliable channel.
 func (t Target) Reliably() Target { t.How |= HowReliable; return t }
 
-// Session is the session object of realtime.md 16. Except for Do, its methods are for callbacks only.
+// Session is the session object of realtime.md 16. Except for Do, its methods may only be called in
+// callbacks.
 type Session interface {
 	// Players returns the accepted players in order of acceptance.
 	Players() []Player
 	Logger() *Log
-	// Send sends a message, to a group to each member. It never fails: a target that is not there is logged and left out.
+	// Send sends a message to a player, or to each member of a group. It never fails: a target that does not
+	// exist is logged and skipped.
 	Send(m Outgoing, to Target)
-	// BroadcastGroupMembershipUpdate sends the members of group to every member of to.
+	// BroadcastGroupMembershipUpdate sends the list of the members of group to every member of to.
 	BroadcastGroupMembershipUpdate(group, to messages.GroupID)
-	// KickPlayer removes a player; OnPlayerDisconnect follows.
+	// KickPlayer removes a player. OnPlayerDisconnect follows.
 	KickPlayer(peer messages.PeerID, reason string)
-	// StartMatchBackfill asks matchmaking for more players (flexmatch.md 16.3), and returns the ticket, of which OnUpdateGameSession tells
-	// more. Empty: the game session is not there yet or ends, or more than 20 requests came within 10 s.
+	// StartMatchBackfill asks the matchmaker for more players (flexmatch.md 16.3) and returns the ticket.
+	// OnUpdateGameSession reports the result. The ticket is "" if the game session has not started or is
+	// ending, or after more than 20 requests within 10 s.
 	StartMatchBackfill() messages.TicketID
-	// StopMatchBackfill ends the backfill request under way, and automatic backfill.
+	// StopMatchBackfill cancels the pending backfill request, and stops automatic backfill.
 	StopMatchBackfill()
-	// ProcessEnding stops logins. Without an Exit, the host ends the game session 10 s later.
+	// ProcessEnding stops logins. If the script does not call Exit, the host ends the game session 10 s
+	// later.
 	ProcessEnding()
-	// Exit ends the game session when the callback is over. Without ProcessEnding before, or with another code than 0, it is a crash.
+	// Exit ends the game session when the callback returns. Without an earlier ProcessEnding, or with a code
+	// other than 0, it counts as a crash.
 	Exit(code int)
-	// Crash is Exit for one whose process failed, with words for operators.
+	// Crash ends the game session as one whose process has crashed. The reason is for operators.
 	Crash(reason string)
-	// After calls f once after d, between callbacks. The result stops it.
+	// After calls f once after d, between callbacks. stop cancels it.
 	After(d time.Duration, f func()) (stop func())
-	// Do calls f between callbacks, soon; false: the game session is over. It may be called from any goroutine.
+	// Do makes f be called soon, between callbacks. It returns false if the game session has ended. It is
+	// safe for concurrent use.
 	Do(f func()) bool
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Level is the severity of a line (realtime.md 18.1).
+// Level is the severity of a log line (realtime.md 18.1).
 type Level uint8
 
-// Levels in rising severity.
+// The levels, by increasing severity.
 const (
 	LevelDebug Level = iota + 1
 	LevelInfo
@@ -24,7 +24,7 @@ const (
 
 var levelNames = [...]string{LevelDebug: "DEBUG", LevelInfo: "INFO", LevelWarn: "WARN", LevelError: "ERROR", LevelFatal: "FATAL", LevelCXFatal: "CXFATAL"}
 
-// String returns the level as lines show it.
+// String returns the level as it appears in log lines.
 func (l Level) String() string {
 	if int(l) < len(levelNames) && l > 0 {
 		return levelNames[l]
@@ -32,7 +32,8 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", uint8(l))
 }
 
-// LevelOf returns the threshold that launch parameters ask for by a word loggingLevel:LEVEL, in either case; or LevelInfo.
+// LevelOf returns the threshold in a fleet's launch parameters: a word loggingLevel:LEVEL, in upper or lower
+// case. Without such a word it returns LevelInfo.
 func LevelOf(launchParameters string) Level {
 	for _, word := range strings.Fields(launchParameters) {
 		name, ok := strings.CutPrefix(strings.ToLower(word), "logginglevel:")
@@ -48,34 +49,36 @@ func LevelOf(launchParameters string) Level {
 	return LevelInfo
 }
 
-// Line is one line of a game session's log.
+// Line is a line of a game session's log.
 type Line struct {
 	Time  time.Time
 	Level Level
-	File  string // source file, without folders
-	Row   int    // in it, from 1; 0 if unknown
+	File  string // name of the source file, without directories
+	Row   int    // line number in File, from 1; 0 if unknown
 	Text  string
-	Echo  bool // the log of the host itself says the same
+	Echo  bool // the host's own log contains the same message
 }
 
-// HostFile is the File of lines that the host writes into a game session's log.
+// HostFile is the File of lines that the host itself writes to a game session's log.
 const HostFile = "host"
 
-// String returns the line as the original writes it (realtime.md 18.1), without its end.
+// String formats the line as the original does (realtime.md 18.1), without a newline.
 func (l Line) String() string {
 	return fmt.Sprintf("%s,%03d [%s] (%s) %d: %s", l.Time.Format("02 January 2006 15:04:05"), l.Time.Nanosecond()/1e6, l.Level, l.File, l.Row, l.Text)
 }
 
-// Sink takes the lines of one game session. Write must not block and may be called from any goroutine; Close comes once, last.
+// Sink receives the log lines of one game session. Write must not block and must be safe for concurrent use.
+// Close is called once, last.
 type Sink interface {
 	Write(Line)
 	Close()
 }
 
-// HeldLinesMax is how many lines a Held keeps before it has a sink; further ones are dropped.
+// HeldLinesMax is how many lines a Held stores before it has a sink. Further lines are dropped.
 const HeldLinesMax = 1000
 
-// Held is the sink of a process that has no game session yet: it keeps the lines until Pass. Any goroutine may use it.
+// Held is the sink of a process that has no game session yet. It stores the lines until Pass. It is safe for
+// concurrent use.
 type Held struct {
 	mu    sync.Mutex
 	lines []Line
@@ -95,7 +98,8 @@ func (h *Held) Write(l Line) {
 	}
 }
 
-// Pass hands what was kept, and all that comes, to sink, which is closed with it. Once.
+// Pass writes the stored lines and all later ones to sink. Closing h then closes sink, too. It must be called
+// at most once.
 func (h *Held) Pass(sink Sink) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,14 +120,15 @@ func (h *Held) Close() {
 	}
 }
 
-// Log is the log of one game session: what the script and the host say of it. Its methods may be called from any goroutine. A nil Log takes nothing.
+// Log is the log of one game session, to which the script and the host write. It is safe for concurrent use.
+// A nil Log discards all lines.
 type Log struct {
 	sink      Sink
 	threshold Level
 	now       func() time.Time
 }
 
-// NewLog returns a log into sink of what is at or above threshold; now nil means time.Now.
+// NewLog returns a log that writes lines at or above threshold to sink. If now is nil, it uses time.Now.
 func NewLog(sink Sink, threshold Level, now func() time.Time) *Log {
 	if now == nil {
 		now = time.Now
@@ -131,10 +136,10 @@ func NewLog(sink Sink, threshold Level, now func() time.Time) *Log {
 	return &Log{sink: sink, threshold: threshold, now: now}
 }
 
-// Enabled reports whether lines of a level are written.
+// Enabled reports whether lines at this level are written.
 func (l *Log) Enabled(level Level) bool { return l != nil && level >= l.threshold }
 
-// Threshold returns the least level that is written.
+// Threshold returns the lowest level that is written.
 func (l *Log) Threshold() Level {
 	if l == nil {
 		return LevelCXFatal + 1
@@ -142,17 +147,17 @@ func (l *Log) Threshold() Level {
 	return l.threshold
 }
 
-// At writes a line that says itself where it comes from.
+// At writes a line with the given source position.
 func (l *Log) At(level Level, file string, row int, text string) {
 	if l.Enabled(level) {
 		l.sink.Write(Line{Time: l.now(), Level: level, File: file, Row: row, Text: text})
 	}
 }
 
-// Host writes a line of the host's, which no file of the game stands for.
+// Host writes a line of the host itself, without a source position in the game.
 func (l *Log) Host(level Level, args ...any) { l.host(level, false, args) }
 
-// HostToo writes a line of the host's that the log of the host itself has as well.
+// HostToo writes a line of the host itself that is also in the host's own log.
 func (l *Log) HostToo(level Level, args ...any) { l.host(level, true, args) }
 
 func (l *Log) host(level Level, echo bool, args []any) {
@@ -161,17 +166,18 @@ func (l *Log) host(level Level, echo bool, args []any) {
 	}
 }
 
-// printed is arguments as by fmt.Sprintln, without the end of the line.
+// printed formats arguments like fmt.Sprintln, but without the newline.
 func printed(args []any) string { return strings.TrimSuffix(fmt.Sprintln(args...), "\n") }
 
-// Close releases the sink.
+// Close closes the sink.
 func (l *Log) Close() {
 	if l != nil {
 		l.sink.Close()
 	}
 }
 
-// Debug writes a line from its caller, as the five others do at their levels; none of them ends anything.
+// Debug writes a line with the position of its caller. The other five methods do the same at their levels;
+// none of them ends the process.
 func (l *Log) Debug(args ...any)   { l.write(LevelDebug, args) }
 func (l *Log) Info(args ...any)    { l.write(LevelInfo, args) }
 func (l *Log) Warn(args ...any)    { l.write(LevelWarn, args) }

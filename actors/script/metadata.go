@@ -6,7 +6,8 @@ import (
 	"troupe/messages"
 )
 
-// Metadata returns what the original keeps of a fleet in gamelift-metadata.json (realtime.md 18.4); nil without a fleet.
+// Metadata returns the content of a fleet's gamelift-metadata.json in the original (realtime.md 18.4), or nil
+// if fleet is nil.
 func Metadata(fleet *messages.Fleet) []byte {
 	if fleet == nil {
 		return nil
@@ -16,7 +17,7 @@ func Metadata(fleet *messages.Fleet) []byte {
 		"LaunchPath": fleet.LaunchPath, "Parameters": fleet.LaunchParams, "Locations": fleet.Locations,
 	}, "", "  ")
 	if err != nil {
-		panic(err) // strings alone
+		panic(err) // cannot happen: the values are strings
 	}
 	return data
 }

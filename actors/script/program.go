@@ -7,49 +7,59 @@ import (
 	"troupe/messages/counters"
 )
 
-// Process is what one game server process is started with: one game session's run of a program.
+// Process contains what the host passes to one game server process, which runs a program for one game
+// session.
 type Process struct {
 	Fleet *messages.Fleet
-	// Launch parameters, as words without interpreter and file (D-117).
+	// Args are the launch parameters, split into words, without interpreter and file (D-117).
 	Args     []string
 	Log      *Log
 	Counters *counters.Set
-	// Stuck, from any goroutine, gives up the game session: a call cannot be ended, and must never return to it. Nil does nothing.
+	// Stuck abandons the game session because a call cannot be ended. The call must never return to the game
+	// session. Stuck may be called on any goroutine. It may be nil.
 	Stuck func(reason string)
-	// HandOver, from inside a call that takes long, has somebody else do what its goroutine still has to do for others. Nil does nothing.
+	// HandOver lets another goroutine do the remaining work of the calling goroutine. It is called inside a
+	// call that takes long. It may be nil.
 	HandOver func()
 }
 
-// Program is one version of a game's logic, from which any number of game sessions may run. Its methods may be called from any goroutine.
+// Program is one version of a game's logic. Any number of game sessions may run it. Its methods are safe for
+// concurrent use.
 type Program interface {
-	// Version names the version, for records and logs.
+	// Version identifies the version in records and logs.
 	Version() string
-	// NewHandler makes the logic of one game session. It must not block: what takes time belongs into Init or Load.
+	// NewHandler creates the logic of one game session. It must not block; work that takes time belongs in
+	// Init or Load.
 	NewHandler(p Process) (Handler, error)
-	// Close releases what the program holds, once no game session runs it.
+	// Close releases the program's resources. It is called when no game session runs the program any more.
 	Close()
 }
 
-// Loader is implemented by a Handler that takes time to be ready, such as one in another process. Load comes instead of Init.
+// Loader is implemented by a Handler that needs time to become ready, such as one that runs in another
+// process. The host calls Load instead of Init.
 type Loader interface {
 	Load(s Session) *Pending
 }
 
-// Closer is implemented by a Handler that holds something. Close comes once, last, after the game session is over; it must not block.
+// Closer is implemented by a Handler that has resources to release. Close is called once, last, after the end
+// of the game session. It must not block.
 type Closer interface {
 	Close()
 }
 
-// Limits bound what the logic of one game session may do. Zero values mean none.
+// Limits are the limits of the logic of one game session. Zero values mean no limit.
 type Limits struct {
-	// Callback is how long one call into a script may take (D-125: 30 s).
+	// Callback is the maximum duration of a call into a script (D-125: 30 s).
 	Callback time.Duration
-	// Tick is how long a call may take before it is counted and, now and then, warned of.
+	// Tick is the duration from which a call counts as slow. The host occasionally logs a warning about slow
+	// calls.
 	Tick time.Duration
-	// TimersMax is how many timers may wait.
+	// TimersMax is the maximum number of pending timers.
 	TimersMax int
-	// MemoryMax is how much a script may hold, in bytes; of the embedded engine that is estimated now and then (watchdog.Options.Held).
+	// MemoryMax is how many bytes a script may hold. In the embedded engine, the memory is estimated from
+	// time to time (watchdog.Options.Held).
 	MemoryMax int64
-	// KeepRunningOnError logs errors outside of callbacks, and goes on (D-125).
+	// KeepRunningOnError makes the host log errors outside of callbacks instead of ending the game session
+	// (D-125).
 	KeepRunningOnError bool
 }

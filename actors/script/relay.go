@@ -2,7 +2,8 @@ package script
 
 import "troupe/messages"
 
-// Base answers every callback as a script that lacks it would (realtime.md 15.2). Embed it and override what the game needs.
+// Base answers every callback like a script that does not export it (realtime.md 15.2). Embed it and override
+// the methods that the game needs.
 type Base struct{}
 
 var _ Handler = Base{}
@@ -25,8 +26,10 @@ func (Base) OnSendToGroup(*Message) Decision                               { ret
 func (Base) OnPlayerJoinGroup(messages.GroupID, messages.PeerID) Decision  { return Allow }
 func (Base) OnPlayerLeaveGroup(messages.GroupID, messages.PeerID) Decision { return Allow }
 
-// Relay is the handler of a game session without a script: everybody may enter, send and join; messages to the server are dropped.
+// Relay is the handler of game sessions without a script. Every player may log in, send messages and join
+// groups. Messages to the server are dropped.
 type Relay struct{ Base }
 
-// Configuration lifts the default of 32 players: the API allows 200, and the game session bounds them.
+// Configuration raises the default limit of 32 players. The API allows 200, and the game session enforces its
+// own limit.
 func (Relay) Configuration() Configuration { return Configuration{MaxPlayers: 1 << 20} }

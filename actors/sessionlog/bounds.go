@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sweep deletes the logs whose game sessions ended too long ago, and those beyond the bounds.
+// sweep deletes the logs of game sessions that ended too long ago, and logs that exceed the limits.
 func (s *Store) sweep(now time.Time) {
 	s.mu.Lock()
 	for _, l := range s.ended(nil) {
@@ -20,7 +20,8 @@ func (s *Store) sweep(now time.Time) {
 	s.makeRoom(nil, 0)
 }
 
-// makeRoom deletes logs until n more bytes of l, and a sixteenth more, are within the bounds, and reports whether it succeeded.
+// makeRoom deletes logs until n more bytes for l are within the limits. If a limit is exceeded, it frees another
+// sixteenth of that limit. It reports whether it succeeded.
 func (s *Store) makeRoom(l *log, n int64) bool {
 	defer s.cleanUp()
 	s.mu.Lock()
@@ -48,7 +49,7 @@ func (s *Store) makeRoom(l *log, n int64) bool {
 	return s.total+n <= s.o.totalBytes
 }
 
-// ended returns the logs that have ended, in the order of their ends. The caller holds mu.
+// ended returns the logs whose game sessions have ended, sorted by the time of the end. The caller holds mu.
 func (s *Store) ended(except *log) (all []*log) {
 	for _, l := range s.logs {
 		if l != except && !l.ended.IsZero() && !l.queued {
@@ -59,7 +60,8 @@ func (s *Store) ended(except *log) (all []*log) {
 	return all
 }
 
-// evict removes the oldest file of the largest log, but not the file that is being written. The caller holds mu.
+// evict removes the oldest file of the largest log. It does not remove the file that is being written. The caller holds
+// mu.
 func (s *Store) evict(writing *log) bool {
 	var most *log
 	var bytes int64
@@ -75,7 +77,7 @@ func (s *Store) evict(writing *log) bool {
 	return true
 }
 
-// dropLog removes a log that has ended. The caller holds mu.
+// dropLog removes a log whose game session has ended. The caller holds mu.
 func (s *Store) dropLog(l *log) {
 	for len(l.parts) > 0 {
 		s.dropPart(l)
@@ -86,16 +88,16 @@ func (s *Store) dropLog(l *log) {
 	}
 }
 
-// removeFolders removes the folders of a log with a long id.
+// removeFolders removes the folders that were created for a log with a long id.
 func (s *Store) removeFolders(base string) {
 	for dir := filepath.Dir(base); dir != s.dir; dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
-			return // another log has files there
+			return // another log has files in this folder
 		}
 	}
 }
 
-// dropPart removes the oldest file of a log. The caller holds mu, and calls cleanUp after releasing it.
+// dropPart removes the oldest file of a log. The caller holds mu and must call cleanUp after releasing it.
 func (s *Store) dropPart(l *log) {
 	p := l.parts[0]
 	s.total -= p.bytes
@@ -109,7 +111,8 @@ func (s *Store) dropPart(l *log) {
 	})
 }
 
-// cleanUp closes and removes dropped files, without mu, so that a disk that hangs does not block callers that log.
+// cleanUp closes and removes dropped files. It does so without holding mu, so that a hanging disk does not block
+// callers that log.
 func (s *Store) cleanUp() {
 	for _, do := range s.cleanups {
 		do()

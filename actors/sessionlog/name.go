@@ -10,13 +10,14 @@ import (
 	"troupe/messages"
 )
 
-const idMax = 1024 // the longest id that can have a log, in bytes
+const idMax = 1024 // maximum length of an id that can have a log, in bytes
 
-const partBytes = 180 // the longest piece of an escaped id in one file name: file systems allow 255 bytes
+const partBytes = 180 // maximum length of the part of an escaped id in one file name; file systems allow 255 bytes
 
-// base returns the path of a game session's files, relative to the store's folder and without their number. All characters except
-// lower-case letters, digits and hyphens are escaped: ids that differ only in case have different files on any file system. Long ids
-// become folders. Ok is false for an id that is empty or too long to have a log.
+// base returns the path of a game session's files, relative to the store's folder and without the file number. All
+// characters except lower-case letters, digits and hyphens are escaped, so that ids that differ only in case have
+// different files on every file system. Long ids are split into folders. ok is false if the id is empty or too long to
+// have a log.
 func base(id messages.GameSessionID) (path string, ok bool) {
 	if id == "" || len(id) > idMax {
 		return "", false
@@ -29,10 +30,10 @@ func base(id messages.GameSessionID) (path string, ok bool) {
 	return filepath.Join(path, "s-"+s), true
 }
 
-// file returns the path of a game session's file with a number.
+// file returns the path of a game session's file with the given number.
 func file(base string, number int) string { return base + "." + strconv.Itoa(number) + ".log" }
 
-// parse is the inverse of base and file. It accepts only paths that they return.
+// parse is the inverse of base and file. It accepts only paths that these functions return.
 func parse(path string) (id messages.GameSessionID, number int, ok bool) {
 	stem, ok := strings.CutSuffix(path, ".log")
 	dot := strings.LastIndexByte(stem, '.')
@@ -55,7 +56,7 @@ func parse(path string) (id messages.GameSessionID, number int, ok bool) {
 		return "", 0, false
 	}
 	id = messages.GameSessionID(plain)
-	made, ok := base(id) // also refuses what is escaped in another way
+	made, ok := base(id) // also rejects paths that are escaped in another way
 	return id, number, ok && number > 0 && file(made, number) == path
 }
 

@@ -35,7 +35,7 @@ func FuzzName(f *testing.F) {
 		} else if ok != (id != "" && len(id) <= idMax) {
 			t.Errorf("%q: %v", id, ok)
 		}
-		// Whatever lies in the folder is either one of ours or nothing.
+		// Any name in the folder must either belong to a log or be rejected.
 		if back, n, ok := parse(id); ok {
 			if b, _ := base(back); file(b, n) != id {
 				t.Errorf("%q passes for a log of %q", id, back)

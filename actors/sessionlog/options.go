@@ -9,26 +9,26 @@ import (
 	"troupe/messages/counters"
 )
 
-// Options of a Store. Zero values mean the defaults.
+// Options configure a Store. Zero values mean the defaults.
 type Options struct {
-	Keep time.Duration // how long a log is kept after its game session's end; default 14 days (service-api.md 2.6)
-	// Log receives the warnings. Counters counts the lines that were dropped.
+	Keep time.Duration // how long a log is kept after the end of its game session; the default is 14 days (service-api.md 2.6)
+	// Log receives warnings. Counters counts dropped lines.
 	Log      zerolog.Logger
 	Counters *counters.Set
 
-	fileBytes  int64 // size of a file at which the next one begins
-	files      int   // of one game session
-	totalBytes int64 // of all files; the logs of the game sessions that ended first are deleted first
-	logsMax    int   // game sessions that run count, but always have a log
-	openMax    int   // files that are open for writing
+	fileBytes  int64 // maximum size of a file; then the next one is started
+	files      int   // maximum number of files of one game session
+	totalBytes int64 // maximum size of all files; the logs of game sessions that ended first are deleted first
+	logsMax    int   // maximum number of logs; running game sessions count but always have a log
+	openMax    int   // maximum number of files that are open for writing
 }
 
 const (
-	flushEvery = 100 * time.Millisecond // the time between two writes. With pendingMax it bounds one game session to 2.5 MiB/s.
-	// pendingMax bounds the queued bytes of one game session, pendingAllMax those of all.
+	flushEvery = 100 * time.Millisecond // time between two writes; together with pendingMax it limits one game session to 2.5 MiB/s
+	// pendingMax limits the queued bytes of one game session, pendingAllMax those of all game sessions.
 	pendingMax    = 256 << 10
 	pendingAllMax = 16 << 20
-	sweepEvery    = time.Hour // the time between two searches for logs older than Options.Keep
+	sweepEvery    = time.Hour // time between two searches for logs that are older than Options.Keep
 )
 
 func (o Options) withDefaults() Options {

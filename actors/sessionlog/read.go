@@ -13,18 +13,21 @@ import (
 
 const awaitWrittenMax = time.Second // how long a reader waits for the queued lines to be written
 
-// Read returns a game session's log as far as it is written, from the oldest line that is kept. The error is fs.ErrNotExist for a
-// game session without a log; one that runs always has one, maybe an empty one. Only one goroutine may use the result.
+// Read returns what has been written to a game session's log, starting at the oldest line that is kept. The error is
+// fs.ErrNotExist if the game session has no log. A running game session always has a log, but it may be empty. Only one
+// goroutine may use the result.
 func (s *Store) Read(id messages.GameSessionID) (io.ReadCloser, error) {
 	return s.read(context.Background(), id, false)
 }
 
-// Follow is like Read, but at the end it waits for more, until the game session has ended, the store is closed, or ctx ends.
+// Follow is like Read, but waits for more lines at the end of the log. It ends when the game session has ended, the
+// store is closed, or ctx is done.
 func (s *Store) Follow(ctx context.Context, id messages.GameSessionID) (io.ReadCloser, error) {
 	return s.read(ctx, id, true)
 }
 
-// Tail is like Read, but passes over the beginning of a log of more than so many bytes, maybe into a line; whole: it did not.
+// Tail is like Read, but returns only the last bytes of a log that is longer than that. It may start in the middle of a
+// line. whole is true if nothing was skipped.
 func (s *Store) Tail(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
 	log, err = s.read(context.Background(), id, false)
 	if err != nil {
@@ -33,7 +36,7 @@ func (s *Store) Tail(id messages.GameSessionID, bytes int64) (log io.ReadCloser,
 	return log, log.(*reader).skipTo(bytes), nil
 }
 
-// skipTo leaves at most so many bytes to be read, and reports whether nothing was skipped.
+// skipTo skips the beginning of the log so that at most left bytes remain. It reports whether nothing was skipped.
 func (r *reader) skipTo(left int64) bool {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
@@ -89,7 +92,7 @@ func (s *Store) awaitWritten(l *log) {
 	}
 }
 
-// reader reads the files of a log in order. It reads only complete writes, so it never ends within a line.
+// reader reads the files of a log in order. It reads only complete writes, so it never ends in the middle of a line.
 type reader struct {
 	store  *Store
 	log    *log
@@ -97,7 +100,7 @@ type reader struct {
 	follow bool
 
 	file   *os.File
-	number int // of the file
+	number int // number of the current file
 	at     int64
 }
 
@@ -127,8 +130,9 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 }
 
-// state returns how many bytes are left in the current file; or, if none, the number of the next file; or, if there is none, a
-// channel that is closed when the log has grown. All three are zero at the end of the log.
+// state returns the number of bytes left in the current file. If it is 0, next is the number of the next file. If there
+// is no next file, wait is a channel that is closed when the log has grown. At the end of the log all three results are
+// zero.
 func (r *reader) state() (left int64, next int, wait <-chan struct{}) {
 	s := r.store
 	s.mu.Lock()
@@ -170,7 +174,7 @@ func (r *reader) readPart(p []byte) (int, error) {
 	switch {
 	case n > 0:
 		return n, nil
-	case err == io.EOF: // another process has truncated it
+	case err == io.EOF: // another process has truncated the file
 		r.number, r.at = r.number+1, 0
 		r.close()
 		return 0, nil
@@ -185,7 +189,7 @@ func (r *reader) close() {
 	}
 }
 
-// Close implements io.Closer. It does not end a Read that waits; the context of Follow does.
+// Close implements io.Closer. It does not interrupt a Read that is waiting; only the context of Follow does.
 func (r *reader) Close() error {
 	r.close()
 	return nil

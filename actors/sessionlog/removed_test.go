@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// The last lines of a log are there also if another process has removed the file in which they begin.
+// The last lines of a log can be read even if another process has removed the file in which they begin.
 func TestATailGoesOnInTheNextFile(t *testing.T) {
 	const id messages.GameSessionID = "arn:x/fleet/game"
 	s, err := Open(t.TempDir(), Options{fileBytes: 64 << 10})

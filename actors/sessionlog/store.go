@@ -14,7 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// Store holds the logs of all game sessions of one host. Its methods may be called from any goroutine. Close ends its goroutine.
+// Store holds the logs of all game sessions of one host. Any goroutine may call its methods. Close ends the store's
+// goroutine.
 type Store struct {
 	dir      string
 	o        Options
@@ -23,36 +24,36 @@ type Store struct {
 	quit     chan struct{}
 	done     chan struct{}
 
-	mu      sync.Mutex // guards the fields of this group
+	mu      sync.Mutex // guards the following group of fields
 	logs    map[messages.GameSessionID]*log
-	dirty   []*log        // queued for the writer: they have pending lines, or have ended
-	pending int           // queued bytes of all logs
-	total   int64         // bytes in files
+	dirty   []*log        // logs queued for the writer because they have pending lines or have ended
+	pending int           // total of queued bytes
+	total   int64         // total size of all files
 	changed chan struct{} // closed and replaced when files have grown
 	closed  bool
 
-	// owned by the writer
-	files    *list.List // of *log with an open file, least recently used first
+	// The writer goroutine owns the following fields.
+	files    *list.List // *log values with an open file, least recently used first
 	cleanups []func()   // see cleanUp
-	warned   time.Time  // of the last warning
+	warned   time.Time  // time of the last warning
 }
 
 type log struct {
 	id   messages.GameSessionID
-	base string // path without number
+	base string // path without the file number
 
-	// guarded by Store.mu
-	writers int // sinks that are not closed
+	// Store.mu guards the following fields.
+	writers int // number of sinks that are not closed
 	ended   time.Time
-	queued  bool // in Store.dirty, or being written
-	writing bool // the writer is writing lines of it
+	queued  bool // the log is in Store.dirty or is being written
+	writing bool // the writer is writing lines of the log
 	pending []byte
-	lines   int // in pending
-	missing int // lines dropped since the last write
+	lines   int // number of lines in pending
+	missing int // number of lines dropped since the last write
 	parts   []part
-	last    int // highest number of a part so far
+	last    int // the highest file number used so far
 
-	// owned by the writer
+	// The writer goroutine owns the following fields.
 	file *os.File
 	used *list.Element
 }
@@ -62,7 +63,8 @@ type part struct {
 	bytes  int64
 }
 
-// kept reports whether the log has lines, in files or queued, or is still open for writing. The caller holds Store.mu.
+// kept reports whether the log contains or may still get lines: it has files or queued lines, or is open for writing.
+// The caller holds Store.mu.
 func (l *log) kept() bool {
 	return len(l.parts) > 0 || len(l.pending) > 0 || l.writing || l.writers > 0
 }
@@ -74,8 +76,8 @@ func (l *log) bytes() (n int64) {
 	return n
 }
 
-// Open returns the store in a folder, with the logs that earlier processes have left there. The folder is created when the first
-// line is written. If it cannot be read, Open logs a warning and treats it as empty.
+// Open returns the store in a folder, including the logs of earlier processes. The folder is created when the first
+// line is written. If the folder cannot be read, Open logs a warning and treats it as empty.
 func Open(dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -90,9 +92,9 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// scan finds the files of earlier processes, whose game sessions have ended. It passes over a folder that cannot be read.
+// scan finds the files of earlier processes, whose game sessions have ended. It skips folders that cannot be read.
 func (s *Store) scan() {
-	var failed error // the first
+	var failed error // the first error
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if failed == nil && !os.IsNotExist(err) {
@@ -110,7 +112,7 @@ func (s *Store) scan() {
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil // gone meanwhile
+			return nil // the file has been removed in the meantime
 		}
 		b, _ := base(id)
 		l := s.log(id, b)
@@ -130,7 +132,7 @@ func (s *Store) scan() {
 	}
 }
 
-// log returns the log of a game session, which may be new. The caller holds mu.
+// log returns the log of a game session. It creates the log if necessary. The caller holds mu.
 func (s *Store) log(id messages.GameSessionID, base string) *log {
 	l := s.logs[id]
 	if l == nil {
@@ -140,7 +142,8 @@ func (s *Store) log(id messages.GameSessionID, base string) *log {
 	return l
 }
 
-// Open returns the sink of a game session, which appends to its log. That of an id which is empty or over 1,024 bytes discards lines.
+// Open returns a sink that appends to the log of a game session. If the id is empty or longer than 1,024 bytes, the
+// sink discards all lines.
 func (s *Store) Open(id messages.GameSessionID) script.Sink {
 	b, ok := base(id)
 	if !ok {
@@ -154,14 +157,15 @@ func (s *Store) Open(id messages.GameSessionID) script.Sink {
 	return &sink{store: s, log: l}
 }
 
-// Info is one log of a list.
+// Info describes one log.
 type Info struct {
 	ID    messages.GameSessionID
-	Bytes int64     // in files
-	Ended time.Time // of the game session; zero while it runs
+	Bytes int64     // size of its files
+	Ended time.Time // end of the game session; zero while it runs
 }
 
-// List returns all logs: first those of game sessions that run, which always have one, then the others, the latest end first.
+// List returns all logs. The logs of running game sessions come first; each of these always has a log. The other logs
+// follow, sorted by the end of their game sessions, latest first.
 func (s *Store) List() []Info {
 	s.mu.Lock()
 	all := make([]Info, 0, len(s.logs))
@@ -183,7 +187,7 @@ func (s *Store) List() []Info {
 	return all
 }
 
-// Has reports whether a game session has a log. One that runs always has.
+// Has reports whether a game session has a log. A running game session always has one.
 func (s *Store) Has(id messages.GameSessionID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,10 +195,11 @@ func (s *Store) Has(id messages.GameSessionID) bool {
 	return l != nil && l.kept()
 }
 
-// Keep returns how long a log is kept after its game session's end.
+// Keep returns how long a log is kept after the end of its game session.
 func (s *Store) Keep() time.Duration { return s.o.Keep }
 
-// Close writes the queued lines and ends all readers and the store's goroutine. Later lines are dropped. It is idempotent.
+// Close writes the queued lines, and ends all readers and the store's goroutine. Later lines are dropped. It is
+// idempotent.
 func (s *Store) Close() {
 	s.mu.Lock()
 	first := !s.closed
@@ -206,7 +211,7 @@ func (s *Store) Close() {
 	<-s.done
 }
 
-// sink writes into the log of one game session.
+// sink writes to the log of one game session.
 type sink struct {
 	store *Store
 	log   *log
@@ -214,13 +219,13 @@ type sink struct {
 	closed bool // guarded by store.mu
 }
 
-// discard is the sink of an id that cannot have a log.
+// discard is the sink for an id that cannot have a log.
 type discard struct{}
 
 func (discard) Write(script.Line) {}
 func (discard) Close()            {}
 
-// Write implements script.Sink. It copies the line into the queue, or counts it as missing if the queue is full.
+// Write implements script.Sink. It copies the line into the queue. If the queue is full, it counts the line as missing.
 func (k *sink) Write(line script.Line) {
 	text := appendLine(nil, line)
 	s, l := k.store, k.log
@@ -244,7 +249,7 @@ func (k *sink) Write(line script.Line) {
 	}
 }
 
-// Close implements script.Sink: the game session is over.
+// Close implements script.Sink. It is called when the game session has ended.
 func (k *sink) Close() {
 	s, l := k.store, k.log
 	s.mu.Lock()
@@ -268,6 +273,6 @@ func (s *Store) enqueue(l *log) {
 	s.dirty = append(s.dirty, l)
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is awake
+	default: // the writer is already awake
 	}
 }

@@ -42,7 +42,7 @@ func read(t *testing.T, s *Store, id messages.GameSessionID) string {
 	s.mu.Lock()
 	l := s.logs[id]
 	s.mu.Unlock()
-	for range 30 { // Read waits for a second only, which is little for the disk of a busy machine
+	for range 30 { // Read waits only one second, which may not be enough for the disk of a busy machine
 		if l != nil {
 			s.awaitWritten(l)
 		}
@@ -59,7 +59,7 @@ func read(t *testing.T, s *Store, id messages.GameSessionID) string {
 	return string(text)
 }
 
-// texts are the numbers that lines ended with, with -n for n missing lines.
+// texts returns the numbers at the ends of the lines, and -n for n missing lines.
 func texts(t *testing.T, log string) (all []int) {
 	t.Helper()
 	missing := regexp.MustCompile(`\[WARN\] \(troupe\) 0: (\d+) lines? (?:is|are) missing`)
@@ -79,8 +79,8 @@ func texts(t *testing.T, log string) (all []int) {
 	return all
 }
 
-// inOrder checks that lines are consecutive, except for the lines reported as missing,
-// and returns the first number and the one after the last.
+// inOrder checks that lines are consecutive, except for lines that are reported as missing. It returns the first number
+// and the number after the last one.
 func inOrder(t *testing.T, log string) (first, next int) {
 	t.Helper()
 	all := texts(t, log)
@@ -184,7 +184,7 @@ func TestFilesRotate(t *testing.T) {
 		for i := range 400 {
 			k.Write(line(padded(i, 1000)))
 			if i%10 == 9 {
-				time.Sleep(flushEvery + time.Millisecond) // not at the writer's own moment
+				time.Sleep(flushEvery + time.Millisecond) // not in step with the writer
 			}
 		}
 		time.Sleep(time.Second)
@@ -245,7 +245,7 @@ func TestAllLogsTogetherAreBounded(t *testing.T) {
 		if s.Has("ended-0") || !s.Has("ended-19") {
 			t.Error("not the oldest went first")
 		}
-		// Nothing has ended any more: those that run give way to one another.
+		// No more ended logs are left, so the logs of running game sessions make room for each other.
 		var running []script.Sink
 		for i := range 30 {
 			k := s.Open(messages.GameSessionID(fmt.Sprint("runs-", i)))
@@ -338,7 +338,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	if _, next := inOrder(t, read(t, second, id)); next != 30 {
 		t.Errorf("%d lines", next)
 	}
-	// The same id appends to the same log.
+	// The same id appends to the existing log.
 	again := second.Open(id)
 	for i := range 30 {
 		again.Write(line(padded(30+i, 1000)))
@@ -359,7 +359,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	if third.Has(other) || !third.Has(id) {
 		t.Errorf("%+v", third.List())
 	}
-	// The age is counted from the end, not from the last line.
+	// The age counts from the end of the game session, not from its last line.
 	assert.NoError(t, os.Chtimes(filepath.Join(dir, file("s-quiet", 1)), old, old))
 	k.Close()
 	third.Close()
@@ -372,8 +372,8 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	}
 }
 
-// A folder that cannot be read does not hide the logs beside it. Its path is too long,
-// because root ignores permissions.
+// A folder that cannot be read does not hide the logs next to it. The test uses a path that is too long, because root
+// ignores permissions.
 func TestAFolderThatCannotBeReadHidesNoOther(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, Options{})
@@ -384,7 +384,7 @@ func TestAFolderThatCannotBeReadHidesNoOther(t *testing.T) {
 	deep, err := os.OpenRoot(dir)
 	for range 20 {
 		assert.NoError(t, err)
-		name := strings.Repeat("d", 250) // before s-a
+		name := strings.Repeat("d", 250) // sorts before s-a
 		assert.NoError(t, deep.Mkdir(name, 0o700))
 		up := deep
 		deep, err = up.OpenRoot(name)
@@ -409,7 +409,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		var host bytes.Buffer
 		count := new(counters.Set)
 		s := open(t, place, Options{Log: zerolog.New(&host), Counters: count})
-		host.Reset() // of what it says about the past
+		host.Reset() // discard what it logs about earlier events
 		k := s.Open("a")
 		for i := range 5 {
 			k.Write(line(strconv.Itoa(i)))
@@ -427,12 +427,12 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		k.Write(line("5"))
 		time.Sleep(time.Second)
 		if got := texts(t, read(t, s, "a")); len(got) != 2 || got[0]+got[1] != 0 {
-			t.Errorf("%v", got) // 5, and 5 that are missing
+			t.Errorf("%v", got) // 5 lines, and 5 that are missing
 		}
 	})
 }
 
-// A disk that is full in the middle of a batch leaves no half lines.
+// A disk that becomes full in the middle of a batch leaves no incomplete lines.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full here: ", err)
@@ -502,7 +502,7 @@ func TestFollowEnds(t *testing.T) {
 				k := s.Open("a")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				r := assert.Value(s.Follow(ctx, "a"))(t) // before the first line
+				r := assert.Value(s.Follow(ctx, "a"))(t) // before the first line is written
 				defer r.Close()
 				var got bytes.Buffer
 				var failure error
@@ -553,15 +553,14 @@ func TestCloseEndsEveryFollow(t *testing.T) {
 					}
 				})
 			}
-			synctest.Wait() // each of them waits for more
+			synctest.Wait() // each of them waits for more lines
 			s.Close()
 			all.Wait()
 		})
 	}
 }
 
-// With many writers and readers in real time, no line is torn, out of order, or
-// missing without being reported.
+// With many writers and readers in real time, no line is torn, out of order, or missing without a report.
 func TestManyWritersAndReaders(t *testing.T) {
 	s := open(t, t.TempDir(), Options{fileBytes: 64 << 10, files: 64, openMax: 4})
 	const games, lines = 16, 400

@@ -8,7 +8,7 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// The tail of a log is a suffix of it, of at most so many bytes, across files.
+// The tail of a log is a suffix of it with at most the given number of bytes, even across files.
 func TestTailIsASuffixOfTheLog(t *testing.T) {
 	s := open(t, t.TempDir(), Options{fileBytes: 64 << 10, files: 8})
 	w := s.Open("game")

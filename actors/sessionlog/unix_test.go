@@ -12,8 +12,8 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// A log exists while its first lines are being written, however long the disk takes:
-// here its file is a pipe that has no reader yet.
+// A log exists while its first lines are being written, no matter how long the disk takes. In this test the log file is
+// a pipe that has no reader yet.
 func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
@@ -33,7 +33,7 @@ func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 	if list := s.List(); !s.Has("a") || len(list) != 1 {
 		t.Errorf("nothing is there: %+v", list)
 	}
-	f := assert.Value(os.OpenFile(pipe, os.O_RDWR, 0))(t) // the writer goes on
+	f := assert.Value(os.OpenFile(pipe, os.O_RDWR, 0))(t) // now the writer can continue
 	defer f.Close()
 	k.Close()
 	s.Close()
@@ -42,7 +42,7 @@ func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 	}
 }
 
-// Scripts log what they like, so logs and their folder are for the host's user alone.
+// Scripts may log anything, so only the host's user may access the logs and their folder.
 func TestLogsAreTheOwnersAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "er")
 	s := open(t, dir, Options{})

@@ -10,10 +10,11 @@ import (
 	"troupe/actors/script"
 )
 
-// errNoSpace says that totalBytes leaves no room for a write.
+// errNoSpace says that a write would exceed totalBytes.
 var errNoSpace = errors.New("sessionlog: the bound on all logs together is reached")
 
-// run is the writer: it waits for a queued log, collects more for flushEvery, and writes them.
+// run is the writer goroutine. It waits for a queued log, waits for further logs during flushEvery, and then writes
+// them all.
 func (s *Store) run() {
 	defer close(s.done)
 	s.sweep(time.Now())
@@ -77,13 +78,13 @@ func (s *Store) write(l *log) {
 	if s.countWritten(l, lines, missing, err) {
 		s.closeFile(l)
 		if last := l.last; last > 0 {
-			// A later process takes this time for the end of the game session.
+			// A later process uses this time as the end of the game session.
 			_ = os.Chtimes(file(l.base, last), time.Time{}, time.Now())
 		}
 	}
 }
 
-// countWritten updates the counts after a write, and reports whether the log has ended.
+// countWritten updates the counts after a write. It reports whether the log has ended.
 func (s *Store) countWritten(l *log, lines, missing int, err error) (over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +114,7 @@ func missingText(n int) string {
 
 const warnEvery = 10 * time.Minute
 
-// warn logs that writing fails, at most once in warnEvery.
+// warn logs that writing fails, at most once per warnEvery.
 func (s *Store) warn(err error) {
 	if now := time.Now(); err != nil && now.Sub(s.warned) >= warnEvery {
 		s.warned = now
@@ -121,7 +122,7 @@ func (s *Store) warn(err error) {
 	}
 }
 
-// append appends whole lines to the log's last file, or to a new one.
+// append appends complete lines to the last file of the log or to a new file.
 func (s *Store) append(l *log, data []byte) error {
 	if !s.makeRoom(l, int64(len(data))) {
 		return errNoSpace
@@ -134,7 +135,7 @@ func (s *Store) append(l *log, data []byte) error {
 	s.mu.Lock()
 	last := &l.parts[len(l.parts)-1]
 	if err != nil && f.Truncate(last.bytes) == nil {
-		n = 0 // no half lines
+		n = 0 // do not leave incomplete lines
 	}
 	last.bytes += int64(n)
 	s.total += int64(n)
@@ -145,7 +146,7 @@ func (s *Store) append(l *log, data []byte) error {
 	return err
 }
 
-// fileOf returns the file to write n bytes to, which may be a new one.
+// fileOf returns the file for writing n more bytes. It may be a new file.
 func (s *Store) fileOf(l *log, n int64) (*os.File, error) {
 	s.mu.Lock()
 	number, fresh := l.last, true
@@ -206,7 +207,7 @@ func (s *Store) closeFile(l *log) {
 	}
 }
 
-// appendLine appends a line in the format of the file.
+// appendLine appends a line in the format of the log file.
 func appendLine(to []byte, l script.Line) []byte {
 	return append(append(to, l.Clean().String()...), '\n')
 }

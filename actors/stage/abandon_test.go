@@ -12,23 +12,23 @@ import (
 	"troupe/messages/counters"
 )
 
-// patience bounds the wait for something that must happen.
+// patience is the maximum wait for something that must happen.
 const patience = time.Minute
 
-// park is a call that never returns; TestMain knows it.
+// park never returns. TestMain ignores its goroutines.
 func park() { select {} }
 
 type returned struct{ n *atomic.Int32 }
 
 func (r returned) OnDeadLetter() { r.n.Add(1) }
 
-// An actor whose call never returns can be ended: its children stop, its parent receives
-// the reason, its waiting messages become dead letters, and its shard goes on.
+// An actor whose call never returns can be abandoned: its children stop, its parent receives the reason, its
+// queued messages become dead letters, and its shard continues.
 func TestAnActorIsAbandonedInACallThatNeverReturns(t *testing.T) {
 	for name, c := range map[string]struct {
-		poster bool // the call runs in a poster's goroutine
-		behind bool // another actor waits for the shard, which is taken over
-		queued bool // messages wait for the actor
+		poster bool // the call runs on the goroutine of a poster
+		behind bool // another actor waits for the shard, so that the shard is taken over
+		queued bool // messages are queued for the actor
 	}{
 		"in the worker":               {},
 		"in the worker, taken over":   {behind: true},

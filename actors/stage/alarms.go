@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// alarms are a shard's armed timers: a heap, 80 bytes each, and one timer of the runtime, which would take 170 more each.
+// alarms contains the armed timers of a shard in a heap, at 80 bytes each. A single timer of the Go runtime
+// wakes it for the earliest one. A runtime timer for each would take 170 bytes more per timer.
 type alarms struct {
 	started time.Time
 
@@ -13,22 +14,22 @@ type alarms struct {
 	// guarded by mu
 	heap    []alarm
 	runtime *time.Timer   // nil before the first timer is armed
-	at      time.Duration // when runtime fires; 0: it does not
+	at      time.Duration // when runtime fires; 0 if it is not armed
 }
 
-// alarmsKeepMax is the capacity that an empty heap may keep.
+// alarmsKeepMax is the maximum capacity that an empty heap keeps.
 const alarmsKeepMax = 1024
 
-// alarm is a timer and when it fires.
+// alarm is a timer and the time at which it fires.
 type alarm struct {
 	at    time.Duration
 	timer *Timer
 }
 
-// now returns the time since the start, monotonic.
+// now returns the monotonic time since started.
 func (a *alarms) now() time.Duration { return time.Since(a.started) }
 
-// set adds t, or moves it if it is there.
+// set adds t to the heap, or moves it if it is already there.
 func (a *alarms) set(t *Timer, at time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,7 +41,7 @@ func (a *alarms) set(t *Timer, at time.Duration) {
 	a.wakeLocked()
 }
 
-// remove takes t out.
+// remove removes t from the heap if it is there.
 func (a *alarms) remove(t *Timer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,7 +68,7 @@ func (a *alarms) removeLocked(t *Timer) {
 	}
 }
 
-// place puts e into the hole at i of the heap, and moves it to where it belongs.
+// place stores e in the free slot i of the heap and moves it up or down to its position.
 func (a *alarms) place(i int, e alarm) {
 	h := a.heap
 	for i > 0 {
@@ -95,7 +96,8 @@ func (a *alarms) place(i int, e alarm) {
 	e.timer.place = int32(i)
 }
 
-// wakeLocked arms the runtime's timer for the earliest timer. It may fire too early, for one stopped or moved.
+// wakeLocked arms the runtime timer for the earliest timer. After a timer was stopped or moved, the runtime
+// timer may fire too early.
 func (a *alarms) wakeLocked() {
 	first := a.heap[0].at
 	if a.at != 0 && a.at <= first {
@@ -110,7 +112,7 @@ func (a *alarms) wakeLocked() {
 	a.runtime.Reset(d)
 }
 
-// fire sends the timers that are due to their owners.
+// fire sends each due timer, as a message, to the actor that owns it.
 func (a *alarms) fire() {
 	a.mu.Lock()
 	a.at = 0

@@ -10,8 +10,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// idleMax is the memory budget of an idle actor, including its parent's share: every
-// connection has one.
+// idleMax is the memory budget of an idle actor in bytes, including its share in the parent. Every connection
+// has such an actor.
 const idleMax = 330
 
 func skipUnderRace(t *testing.T) {
@@ -21,10 +21,10 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// item is a pooled message.
+// item is a message that is reused.
 type item struct{ n int }
 
-// sink signals after each message, and flushes itself.
+// sink signals after each message, and marks itself dirty.
 type sink struct {
 	probe
 	done chan struct{}
@@ -40,7 +40,7 @@ func (s *sink) Receive(c *stage.Context, msg any) {
 	s.done <- struct{}{}
 }
 
-// A message costs no allocation, however it is sent.
+// Sending a message does not allocate, whichever method is used.
 func TestAllocsOfAMessage(t *testing.T) {
 	skipUnderRace(t)
 	s := stagetest.Start(t, func(o *stage.Options) { o.Flush.Interval = stage.Adaptive })
@@ -67,7 +67,7 @@ func TestAllocsOfAMessage(t *testing.T) {
 	}
 }
 
-// A tick that resets itself costs none either.
+// A timer that is reset at each tick does not allocate either.
 func TestAllocsOfATimer(t *testing.T) {
 	skipUnderRace(t)
 	s := stagetest.Start(t, nil)
@@ -107,7 +107,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// bytesPerIdleActor spawns children of one parent, as connections are.
+// bytesPerIdleActor returns the memory per actor of n children of one parent.
 func bytesPerIdleActor(t testing.TB, n int) float64 {
 	s := stagetest.Start(t, nil)
 	idle := new(quiet)

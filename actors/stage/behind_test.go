@@ -12,14 +12,16 @@ import (
 	"troupe/messages/counters"
 )
 
-// A shard that is behind has always something to flush. Actors that only its own worker may run get their turns all the same.
+// A slow shard always has output to flush. Actors that only its own worker may run get turns nevertheless.
 func TestMailboxesRunWhileAShardIsBehindWithFlushes(t *testing.T) {
 	for name, interval := range map[string]time.Duration{"15 ms": 15 * ms, "adaptive": stage.Adaptive} {
 		t.Run(name, func(t *testing.T) {
 			behind := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: interval, Spread: 8} }
 			bubble(t, behind, func(t *testing.T, s *stagetest.Stage) {
 				const every = 5 * ms
-				_, flushes := crowded(s, ms, func(r *stage.Ref) { _ = r.PostRun(1, 0) }) // 64 ms of flushes, also in 30 ms
+				// The flushes of one interval take 64 ms, which is also more than the interval of 30 ms under
+				// strain.
+				_, flushes := crowded(s, ms, func(r *stage.Ref) { _ = r.PostRun(1, 0) })
 				var mu sync.Mutex
 				var longest time.Duration
 				n, scripts := 0, make([]*stage.Ref, 40)
@@ -51,7 +53,8 @@ func TestMailboxesRunWhileAShardIsBehindWithFlushes(t *testing.T) {
 	}
 }
 
-// Who posts to one actor does not run a script of another one, although mailboxes wait for the end of a flush.
+// A goroutine that posts to one actor does not run the script of another actor, even if mailboxes are waiting
+// for the end of a flush.
 func TestAPosterRunsNoScriptOfOthersDuringAFlush(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -71,8 +74,8 @@ func TestAPosterRunsNoScriptOfOthersDuringAFlush(t *testing.T) {
 	})
 }
 
-// A poster that lost the shard, because the call that it ran took long, flushes once and goes on. It may be the reader
-// of many connections.
+// A poster that lost the shard, because the call it ran took long, flushes once and returns. It may be the
+// reader of many connections.
 func TestAPosterThatLostTheShardDoesNotFlushForOthers(t *testing.T) {
 	bubble(t, policy(stage.Adaptive), func(t *testing.T, s *stagetest.Stage) {
 		script := spawnScript(s, &probe{OnReceive: func(c *stage.Context, _ any) {
@@ -85,8 +88,8 @@ func TestAPosterThatLostTheShardDoesNotFlushForOthers(t *testing.T) {
 		}})
 		go func() {
 			time.Sleep(ms)
-			s.Spawn(new(probe)).Tell(1) // it waits, so another worker takes the shard
-			time.Sleep(48*ms + ms*3/4)  // that one is at work when the script comes to its end
+			s.Spawn(new(probe)).Tell(1) // it waits, so that another worker takes the shard over
+			time.Sleep(48*ms + ms*3/4)  // that worker is busy when the script finishes
 			for range 600 {
 				other.Tell(1)
 				time.Sleep(ms)
@@ -102,7 +105,7 @@ func TestAPosterThatLostTheShardDoesNotFlushForOthers(t *testing.T) {
 	})
 }
 
-// A mailbox that is empty takes no further turn, also when a flush is overdue.
+// An empty mailbox gets no further turn, even if a flush is overdue.
 func TestAnEmptyMailboxTakesNoTurn(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -119,14 +122,14 @@ func TestAnEmptyMailboxTakesNoTurn(t *testing.T) {
 	})
 }
 
-// One game session that has too much to write does not slow down those of other shards.
+// A game session that writes too much does not slow down the game sessions of other shards.
 func TestOneStrainedShardOfMany(t *testing.T) {
 	const shards, many = 4, 256
 	options := func(o *stage.Options) {
 		o.Shards, o.Flush = shards, stage.FlushPolicy{Interval: stage.Adaptive, Spread: 8}
 	}
 	for _, test := range []struct {
-		busy int // shards
+		busy int // number of busy shards
 		want bool
 	}{{1, false}, {2, true}} {
 		bubble(t, options, func(t *testing.T, s *stagetest.Stage) {

@@ -6,15 +6,15 @@ import (
 	"troupe/messages/counters"
 )
 
-// PlaceOf is placeOf.
+// PlaceOf exports placeOf.
 func PlaceOf(n uint64, shards, groups int) (shard int, group uint8) {
 	return placeOf(n, shards, groups)
 }
 
-// ShardOf is the number of the shard of an actor.
+// ShardOf returns the index of an actor's shard.
 func ShardOf(r *Ref) int { return slices.Index(r.mailbox.shard.stage.shards, r.mailbox.shard) }
 
-// PosterRuns is how many mailboxes posters have run on the shard of an actor.
+// PosterRuns returns how many mailboxes posters have run on the shard of an actor.
 func PosterRuns(r *Ref) uint64 {
 	s := r.mailbox.shard
 	s.mu.Lock()
@@ -25,7 +25,7 @@ func PosterRuns(r *Ref) uint64 {
 	return s.poster.turn.Load() / 2
 }
 
-// Kind is the actor's kind.
+// Kind returns the kind of the actor.
 func (r *Ref) Kind() counters.ActorKind { return r.kind }
 
 // Children returns the number of children that have not exited.

@@ -2,44 +2,47 @@ package stage
 
 import "time"
 
-// Flusher sends at the end of a batch what it has collected. Flush must not block, never overlaps, but may run while an actor adds.
+// Flusher sends, at the end of a batch, the output that it has collected. Flush must not block. Calls of
+// Flush do not overlap, but an actor may add output during one.
 type Flusher interface{ Flush() }
 
-// FlushPolicy says when a shard flushes dirty Flushers.
+// FlushPolicy determines when a shard flushes dirty Flushers.
 type FlushPolicy struct {
-	// Interval 0 flushes after every batch of one mailbox. A positive interval
-	// collects output, also when idle, and flushes it at fixed times that are so far
-	// apart: 15 ms suits large groups of players. While the machine is full of writing,
-	// they are twice as far apart. Negative (Adaptive) flushes at once while the shard
-	// keeps up, and at the latest after HoldMax while mailboxes are waiting; while the
-	// machine is full of writing it is like an interval of 30 ms.
+	// Interval is the time for which output is collected. With 0, a shard flushes after every batch of one
+	// mailbox. A positive interval makes it flush at fixed times that far apart, even if it is idle; 15 ms
+	// suits large groups of players. Under strain (see strain) the times are twice as far apart. A negative
+	// interval (Adaptive) makes it flush at once while it keeps up, and at most HoldMax later while mailboxes
+	// are waiting. Under strain, Adaptive is like an interval of 30 ms.
 	Interval time.Duration
-	// Spread is into how many groups a shard's actors are dealt out while output is collected; 0 means one.
-	// Their times to flush are spread over the interval: a shard with many actors writes a little all the time.
+	// Spread is the number of groups into which a shard's actors are divided while it collects output at
+	// intervals; 0 means one. The flush times of the groups are spread over the interval, so that a shard
+	// with many actors writes a little at a time.
 	Spread int
 }
 
-// Adaptive is the FlushPolicy interval that collects output only under load.
+// Adaptive is the value of FlushPolicy.Interval with which output is collected only under load.
 const Adaptive time.Duration = -1
 
-// HoldMax is how long an adaptive shard may collect while mailboxes wait: a third of a 60 Hz frame.
+// HoldMax is how long an adaptive shard may collect output while mailboxes wait. It is about a third of a
+// frame at 60 Hz.
 const HoldMax = 5 * time.Millisecond
 
-// flushKeepMax is the capacity a list of flushers may keep.
+// flushKeepMax is the maximum capacity that an emptied list of flushers keeps.
 const flushKeepMax = 4096
 
-// gathering is the output that the actors of one group have collected. Times are those of Shard.now.
+// gathering is the collected output of one group of actors. All times are values of Shard.now.
 type gathering struct {
 	dirty   []Flusher
-	turn    int   // when in an interval the group is flushed: at turn/turns of it
-	due     int64 // when dirty is to be flushed at the latest; 0: there is none
+	turn    int   // position of the group's flush time in the interval, in units of interval/Shard.turns
+	due     int64 // latest time to flush dirty; 0 if dirty is empty
 	flushed int64 // when the last flush began
 }
 
 // never means that there is nothing to flush.
 const never time.Duration = -1
 
-// untilFlushLocked returns how long an idle worker should still collect output.
+// untilFlushLocked returns how long an idle worker should still collect output. It returns never if there is
+// none.
 func (s *Shard) untilFlushLocked() time.Duration {
 	switch {
 	case !s.dirtyLocked() || s.flushing:
@@ -50,7 +53,8 @@ func (s *Shard) untilFlushLocked() time.Duration {
 	return max(0, time.Duration(s.due.Load()-s.now()))
 }
 
-// wakeAfterLocked wakes the dedicated worker after d: not before that waits, because the timer takes the lock.
+// wakeAfterLocked wakes the dedicated worker after d. The timer takes the lock first, so it cannot fire
+// before the worker waits.
 func (s *Shard) wakeAfterLocked(d time.Duration) {
 	s.wakeFor = s.due.Load()
 	if s.wakeTimer != nil {
@@ -64,7 +68,7 @@ func (s *Shard) wakeAfterLocked(d time.Duration) {
 	})
 }
 
-// interval is that of the policy, or what it becomes under strain.
+// interval returns the interval of the policy, adjusted for strain.
 func (s *Shard) interval() time.Duration {
 	switch i := s.policy.Interval; {
 	case !s.strained.Load():
@@ -76,19 +80,20 @@ func (s *Shard) interval() time.Duration {
 	}
 }
 
-// dirtyLocked reports whether anything is to be flushed, now or later.
+// dirtyLocked reports whether there is output to flush, now or later.
 func (s *Shard) dirtyLocked() bool { return s.due.Load() != 0 }
 
-// now is the time since a nanosecond before started, so it is never 0.
+// now returns the time since started in nanoseconds, plus 1 so that it is never 0.
 func (s *Shard) now() int64 { return int64(time.Since(s.started)) + 1 }
 
-// overdue reports whether output may not wait any longer: a mailbox with more messages should pause for the flush.
+// overdue reports whether output must be flushed now. A mailbox with more messages should then pause for the
+// flush.
 func (s *Shard) overdue() bool {
 	due := s.due.Load()
 	return due != 0 && s.now() >= due
 }
 
-// dueLocked reports whether the policy requires a flush after a run.
+// dueLocked reports whether the policy requires a flush after a mailbox has run.
 func (s *Shard) dueLocked() bool {
 	switch i := s.interval(); {
 	case !s.dirtyLocked():
@@ -100,9 +105,10 @@ func (s *Shard) dueLocked() bool {
 	}
 }
 
-// dueAt returns when output that a group collects from now on is flushed. With an interval that is the
-// group's next turn: groups that were late together are apart again. A turn less than half an interval after
-// the last flush is left out, or a shard that is slow to flush would collect least when it saves most.
+// dueAt returns when to flush output that a group begins to collect now. With an interval, that is the
+// group's next turn, so groups that were flushed late at the same time are separated again. A turn less than
+// half an interval after the last flush is skipped. Otherwise a shard that flushes slowly would collect the
+// least output when collecting saves the most.
 func (s *Shard) dueAt(g *gathering) int64 {
 	now, interval := s.now(), int64(s.interval())
 	if interval <= 0 {
@@ -119,8 +125,9 @@ func (s *Shard) dueAt(g *gathering) int64 {
 	return after + interval - (after-first)%interval
 }
 
-// flushLocked flushes the groups that are due, in the order of their turns, until none is or w has something better to do, and
-// releases mu meanwhile. If another worker is flushing, that one does it all. What an actor adds meanwhile waits for its next turn.
+// flushLocked flushes the due groups in the order of their turns, and releases mu during each flush. It stops
+// when no group is due or w has more important work (leavesLocked). If another worker is already flushing,
+// flushLocked does nothing. Output added during the flush of its group waits for the next turn of the group.
 func (s *Shard) flushLocked(w *worker) {
 	if s.flushing {
 		return
@@ -130,7 +137,7 @@ func (s *Shard) flushLocked(w *worker) {
 		dirty := g.dirty
 		now := s.now()
 		if interval := s.policy.Interval; interval > 0 {
-			s.work.late += min(max(0, time.Duration(now-g.due)), interval/2) // a single delay is no strain
+			s.work.late += min(max(0, time.Duration(now-g.due)), interval/2) // limited, so that a single delay does not count as strain
 			s.work.turns++
 		}
 		g.dirty, s.spare, g.due, g.flushed = s.spare, nil, 0, now
@@ -155,8 +162,9 @@ func (s *Shard) flushLocked(w *worker) {
 	s.flushing = false
 }
 
-// leavesLocked reports whether w should flush no more groups now: the dedicated worker if mailboxes wait and nobody
-// runs them (a shard that is behind always has a due group), a worker that lost the shard because it may be a reader.
+// leavesLocked reports whether w should not flush more groups now. The dedicated worker stops if mailboxes
+// wait and nobody runs them, because a slow shard always has a due group. A worker that has lost the shard
+// stops because it may be a reader goroutine.
 func (s *Shard) leavesLocked(w *worker) bool {
 	if s.dedicated == w {
 		return s.owner == nil && s.ready.len() > 0
@@ -164,7 +172,8 @@ func (s *Shard) leavesLocked(w *worker) bool {
 	return s.owner != w
 }
 
-// dueGroupLocked returns the group to flush now whose turn was first, or nil. A flush is due: without an interval, of all groups.
+// dueGroupLocked returns the group whose turn came first, or nil if no group is due. Without an interval,
+// every group with output is due.
 func (s *Shard) dueGroupLocked() *gathering {
 	first := s.due.Load()
 	if first == 0 || !s.closed && s.interval() > 0 && s.now() < first {
@@ -188,13 +197,13 @@ func (s *Shard) noteDueLocked() {
 	s.due.Store(first)
 }
 
-// flush contains a panic of one flusher.
+// flush calls f.Flush and recovers from a panic.
 func (s *Shard) flush(f Flusher) {
 	defer s.stage.contain("flush", f)
 	f.Flush()
 }
 
-// markDirty schedules a flush of f, of an actor of the group, according to the policy.
+// markDirty schedules a flush of f by the policy. f belongs to an actor of the given group.
 func (s *Shard) markDirty(f Flusher, group uint8) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +216,7 @@ func (s *Shard) markDirty(f Flusher, group uint8) {
 		if first := s.due.Load(); first == 0 || g.due < first {
 			s.due.Store(g.due)
 			if s.owner == nil {
-				s.wake.Signal() // the actor's worker lost the shard
+				s.wake.Signal() // the worker that runs the actor has lost the shard
 			}
 		}
 	}

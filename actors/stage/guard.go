@@ -10,33 +10,35 @@ import (
 	"troupe/messages/counters"
 )
 
-// Actor is the behaviour behind a Ref; its methods never run concurrently. A panic
-// in one ends the actor in order: Stopped still runs, and Exited carries the text.
+// Actor is the behavior of an actor. Its methods never run concurrently. A panic in one of them leads to an
+// orderly stop: Stopped is still called, and Exited contains the text of the panic.
 type Actor interface {
-	// Started is called once, first.
+	// Started is called first, once.
 	Started(c *Context)
-	// Receive handles one message: one sent to the Ref, a timer's, or Exited.
+	// Receive handles one message: a message sent to the Ref, the message of a timer, or Exited.
 	Receive(c *Context, msg any)
-	// Stopped is called once, after all children have stopped. It releases what the actor
-	// holds, also after a panic half way. It must not spawn, and its timers never fire.
+	// Stopped is called once, after all children have stopped. It releases the resources of the actor, even
+	// if a panic has left them incomplete. It must not spawn actors, and timers that it sets never fire.
 	Stopped(c *Context)
 }
 
-// Exited tells a parent that a child has stopped and released all. It may spawn a replacement under a fresh Ref.
+// Exited is sent to a parent when a child has stopped and released everything. The parent may spawn a
+// replacement with a new Ref.
 type Exited struct {
 	Ref *Ref
-	// Crash is the panic's text, empty after an orderly stop.
+	// Crash is the text of the panic; "" after an orderly stop.
 	Crash string
 }
 
-// Panic makes the receiving actor panic; fault tests send it to every kind (reliability.md 4).
+// Panic makes the receiving actor panic. Fault tests send it to every kind of actor (reliability.md 4).
 type Panic struct{ Text string }
 
-// Context gives an actor access to its stage. It is valid during the calls to the actor only.
+// Context gives an actor access to its stage. It is valid only during calls to the actor.
 type Context guard
 
-// guard runs an Actor: its mailbox calls the guard. The tree of actors, and with it the order of stopping, is kept here.
-// An actor stops in three steps: it gets no more messages, its children stop, and then it stops itself.
+// guard runs an Actor; it is the invoker of the actor's mailbox. The guards form the tree of actors, which
+// determines the order of stopping. An actor stops in three steps: it receives no more messages, its children
+// stop, and then its Stopped is called.
 type guard struct {
 	// set once
 	self   *Ref
@@ -47,16 +49,16 @@ type guard struct {
 	stopping bool
 	stopped  bool
 	children int32
-	newest   *guard // child
-	timers   *Timer // the first of those that are armed
-	// owned by the parent: its other children
+	newest   *guard // the child that was spawned last
+	timers   *Timer // head of the list of armed timers
+	// owned by the parent: links to the other children
 	older, newer *guard
 }
 
-// Messages on the system lane, besides those of the library.
+// Messages in the system lane, in addition to those of the library.
 type (
 	stopAsked    struct{}
-	childStopped guard // a child has stopped
+	childStopped guard // the child with this guard has stopped
 )
 
 // InvokeUserMessage implements actor.MessageInvoker.
@@ -74,7 +76,8 @@ func (g *guard) InvokeSystemMessage(msg any) {
 	}
 }
 
-// EscalateFailure implements actor.MessageInvoker. It is for mailboxes that catch panics; ours does not.
+// EscalateFailure implements actor.MessageInvoker. It is for mailboxes that recover from panics; this
+// package's mailbox does not.
 func (g *guard) EscalateFailure(any, any) {}
 
 func (g *guard) handle(msg any) {
@@ -88,7 +91,8 @@ func (g *guard) handle(msg any) {
 		g.stopNow()
 	case *childStopped:
 		g.removeChild((*guard)(m))
-		// Queued behind the child's last messages; a parent that stops gets no more.
+		// This goes behind the child's last messages in the queue. If the parent is stopping, it does not
+		// receive Exited.
 		g.self.mailbox.Tell(Exited{Ref: m.self, Crash: m.self.crashed()})
 		g.stopIfAlone()
 	case *Timer:
@@ -103,7 +107,8 @@ func (g *guard) handle(msg any) {
 	}
 }
 
-// stop refuses all further messages, and stops the children, the newest first. The actor stops once none is left.
+// stop refuses further messages and stops the children, newest first. When no child is left, the actor itself
+// stops.
 func (g *guard) stop() {
 	if g.stopping {
 		return
@@ -152,13 +157,13 @@ func (g *guard) alarms() *alarms { return &g.self.mailbox.shard.alarms }
 func (g *guard) stopNow() {
 	g.stopped = true
 	defer func() {
-		g.actor = nil // frees it, even if a timer still holds the Ref
+		g.actor = nil // so that it can be freed even if a timer still references the Ref
 		g.self.stage().live.Add(g.self.kind, -1)
 	}()
 	g.actor.Stopped((*Context)(g))
 }
 
-// recover turns a panic into an orderly stop.
+// recover converts a panic to an orderly stop.
 func (g *guard) recover(msg any) {
 	r := recover()
 	if r == nil {
@@ -178,7 +183,8 @@ func (g *guard) recover(msg any) {
 	}
 }
 
-// crashText is never empty: an empty text would mean an orderly stop.
+// crashText returns the text of a panic. The result is never empty, because an empty text means an orderly
+// stop.
 func crashText(r any) string {
 	if text := fmt.Sprint(r); text != "" {
 		return text
@@ -192,29 +198,32 @@ func (c *Context) Self() *Ref { return c.self }
 // Now returns the wall clock.
 func (c *Context) Now() time.Time { return c.self.stage().Now() }
 
-// Log returns a new logger that names the actor: keep it, or call Log rarely.
+// Log returns a new logger that includes the actor's name. Keep the logger, or call Log rarely.
 func (c *Context) Log() *zerolog.Logger {
 	log := c.self.stage().log.With().Str("actor", c.self.Name()).Logger()
 	return &log
 }
 
-// Crash returns the reason of a crash, to be called in Stopped; empty after an orderly stop.
+// Crash returns the text of the panic that stops the actor, or "" in an orderly stop. It is meant for
+// Stopped.
 func (c *Context) Crash() string { return c.self.crashed() }
 
 // Counters returns the metrics of the host.
 func (c *Context) Counters() *counters.Set { return c.self.stage().count }
 
-// Unknown counts an unknown message and makes it a dead letter: no sender waits in vain. It is the default of every Receive.
+// Unknown counts a message of an unknown type and makes it a dead letter, so that its sender does not wait
+// forever. Receive methods call it in their default case.
 func (c *Context) Unknown(msg any) {
 	c.Counters().ActorMessages.Add(1)
 	c.self.mailbox.deadLetter(msg)
 }
 
-// Stage returns the stage, for making Refs.
+// Stage returns the stage, which creates Refs.
 func (c *Context) Stage() *Stage { return c.self.stage() }
 
-// Spawn starts a child behind ref, fresh but for messages, which come after Started. The
-// parent receives Exited when the child has stopped, unless it stops first.
+// Spawn starts a child with a new ref. Messages may already have been sent to the ref; the child receives
+// them after Started. The parent receives Exited when the child has stopped, unless the parent is stopping
+// itself.
 func (c *Context) Spawn(ref *Ref, a Actor) {
 	g := (*guard)(c)
 	if g.stopped {
@@ -224,17 +233,19 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 	g.self.stage().spawn(g, ref, a)
 }
 
-// StopSelf ends the actor after the current message; those that wait become dead letters.
+// StopSelf stops the actor after the current message. Messages in the queue become dead letters.
 func (c *Context) StopSelf() {
 	c.self.mailbox.close()
 	c.self.mailbox.Stop()
 }
 
-// Dirty schedules a flush of f at the end of the batch, once per call: avoid a second for the same output.
+// Dirty schedules a flush of f at the end of the batch. Each call schedules another flush, so do not call it
+// twice for the same output.
 func (c *Context) Dirty(f Flusher) {
 	m := &c.self.mailbox
 	m.shard.markDirty(f, m.group)
 }
 
-// Yield lets other ready actors of the shard run first, such as one that was asked what the next messages depend on.
+// Yield lets other ready actors of the shard run first. Use it if the next messages depend on the answer of
+// such an actor.
 func (c *Context) Yield() { c.self.mailbox.yield() }

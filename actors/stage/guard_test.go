@@ -26,7 +26,7 @@ var (
 	stopped = stagetest.Stopped{}
 )
 
-// bubble runs a test in virtual time with a stage that is closed at its end.
+// bubble runs a test in virtual time with a stage that is closed at the end of the test.
 func bubble(t *testing.T, change func(*stage.Options), test func(t *testing.T, s *stagetest.Stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func equal(t *testing.T, what string, got []any, want ...any) {
 	}
 }
 
-// letter must not vanish.
+// letter is a message that records when it becomes a dead letter.
 type letter struct {
 	id   int
 	lost *[]int
@@ -74,7 +74,7 @@ func TestMessagesSentBeforeTheSpawnComeAfterStarted(t *testing.T) {
 	})
 }
 
-// Control overtakes also the data that the worker has already taken from the mailbox.
+// Control messages even overtake data that the worker has already taken from the mailbox.
 func TestControlGoesBeforeDataThatIsTaken(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		ref := s.NewRef()
@@ -101,7 +101,7 @@ func TestStopFromOutsideEndsAfterTheCurrentMessage(t *testing.T) {
 			if msg.(letter).id == 2 {
 				ref.Stop()
 				ref.Stop()
-				ref.Tell(letter{100, &lost}) // the actor has not begun to stop
+				ref.Tell(letter{100, &lost}) // the actor has not begun to stop yet
 			}
 		}}
 		for id := range 10 {
@@ -128,7 +128,7 @@ func TestStopSelfMakesWaitingMessagesDeadLetters(t *testing.T) {
 					t.Error("a stopping actor takes messages")
 				}
 				if err := ref.Post(letter{203, &lost}, 0); err != stage.ErrStopped {
-					t.Errorf("post: %v", err) // and the letter stays the poster's
+					t.Errorf("post: %v", err) // after an error, the letter still belongs to the caller
 				}
 			}
 		}}
@@ -170,7 +170,7 @@ func TestStopBeforeTheSpawnStopsTheActor(t *testing.T) {
 	})
 }
 
-// The child's last messages come first, then its Exited, once.
+// The parent receives the last messages of the child first, and then Exited, once.
 func TestExitedComesLastAndOnce(t *testing.T) {
 	for _, crash := range []string{"", "oh no"} {
 		bubble(t, func(o *stage.Options) { o.Shards = 2 }, func(t *testing.T, s *stagetest.Stage) {
@@ -184,7 +184,7 @@ func TestExitedComesLastAndOnce(t *testing.T) {
 				}
 				c.StopSelf()
 			}, OnStopped: func(*stage.Context) {
-				time.Sleep(time.Second) // slow to release what it holds
+				time.Sleep(time.Second) // takes long to release its resources
 				up.Tell("released")
 			}}
 			up.Tell(do(func(c *stage.Context) {
@@ -268,7 +268,7 @@ func TestAPanicWhileChildrenStop(t *testing.T) {
 		middle.Tell(stage.Panic{Text: "first"})
 		time.Sleep(2 * time.Second)
 		equal(t, "child", child.Take(), started, stopped)
-		equal(t, "parent", parent.Take(), started, stopped) // it receives nothing while it stops
+		equal(t, "parent", parent.Take(), started, stopped) // a stopping parent receives nothing more
 		equal(t, "top", top.Take(), started, stage.Exited{Ref: middle, Crash: "first"})
 		s.Panics = 3
 	})
@@ -345,7 +345,7 @@ func TestLiveCountsUntilStoppedIsOver(t *testing.T) {
 	})
 }
 
-// A Ref does not keep a stopped actor in memory: a game session may have megabytes.
+// A Ref does not keep a stopped actor in memory. The actor of a game session may use megabytes.
 func TestARefFreesAStoppedActor(t *testing.T) {
 	for name, end := range map[string]any{
 		"stopped": do(func(c *stage.Context) { c.StopSelf() }),
@@ -363,7 +363,7 @@ func TestARefFreesAStoppedActor(t *testing.T) {
 				synctest.Wait()
 				stagetest.Await[stagetest.Stopped](t, p, 0)
 				p = nil
-				for range 3 { // memory behind weak pointers takes more than one collection
+				for range 3 { // memory with weak pointers is freed only after several collections
 					runtime.GC()
 				}
 				if kept.Value() != nil {

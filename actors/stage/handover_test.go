@@ -41,10 +41,10 @@ func TestAnActorMayHandOverItsShard(t *testing.T) {
 				post(slow, "slow")
 				time.Sleep(ms / 2)
 				quick.Tell("quick")
-				_ = slow.Post("next", 0) // in order, and never beside
+				_ = slow.Post("next", 0) // in order, and never at the same time
 				time.Sleep(sec)
 				j.want(t, "1.1ms quick", "1.1ms flush before", "2ms flush after", "3ms slow", "3ms next")
-				post(slow, "again") // the shard has one owner again
+				post(slow, "again") // the shard must have a single owner again
 				time.Sleep(sec)
 				quick.Tell("quick again")
 				time.Sleep(sec)
@@ -54,7 +54,7 @@ func TestAnActorMayHandOverItsShard(t *testing.T) {
 	}
 }
 
-// The stage may take the shard before the actor hands it over.
+// The watch may take the shard before the actor hands it over.
 func TestAHandOverAfterATakeOver(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		slow := s.NewRef()
@@ -66,7 +66,7 @@ func TestAHandOverAfterATakeOver(t *testing.T) {
 			j.note(fmt.Sprint(msg))
 		}})
 		quick := s.Spawn(&probe{OnReceive: func(_ *stage.Context, msg any) {
-			time.Sleep(60 * ms) // it owns the shard when the other one hands it over
+			time.Sleep(60 * ms) // it owns the shard when the other actor calls HandOver
 			j.note(fmt.Sprint(msg))
 		}})
 		synctest.Wait()
@@ -78,7 +78,7 @@ func TestAHandOverAfterATakeOver(t *testing.T) {
 	})
 }
 
-// A goroutine that posts to one actor must not be held up by a call of another actor.
+// A call of another actor must not delay a goroutine that posts to one actor.
 func TestAPosterRunsNoOtherLongRunningMailbox(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -97,7 +97,7 @@ func TestAPosterRunsNoOtherLongRunningMailbox(t *testing.T) {
 		assert.Equal(t, "the poster is back after", time.Since(begun), ms)
 		time.Sleep(sec)
 		begun = time.Now()
-		_ = long.PostRun(2, 0) // but what it posts to itself
+		_ = long.PostRun(2, 0) // but it runs the actor to which it posts itself
 		assert.Equal(t, "the poster is back after", time.Since(begun), 5*ms)
 		if j.mu.Lock(); len(j.lines) != 3 {
 			t.Error(j.lines)

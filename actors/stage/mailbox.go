@@ -12,25 +12,28 @@ import (
 
 // Errors of Ref.Post.
 var (
-	// ErrFull says that the data lane is at its bound; see Ref.AwaitRoom.
+	// ErrFull means that the data lane has reached its limit; see Ref.AwaitRoom.
 	ErrFull = errors.New("stage: data lane is full")
-	// ErrStopped says that the actor is stopping or gone.
+	// ErrStopped means that the actor is stopping or has stopped.
 	ErrStopped = errors.New("stage: actor is stopped")
 )
 
-// DeadLetter is a message that must not vanish: OnDeadLetter is called once, anywhere, if no actor gets or knows it.
+// DeadLetter is implemented by messages that must not be lost silently. OnDeadLetter is called once, on any
+// goroutine, if no actor receives the message or the receiving actor does not know its type.
 type DeadLetter interface{ OnDeadLetter() }
 
-// Sized is a message that counts against the byte limit even in order. For data messages the sender passes the size.
+// Sized is implemented by ordered messages that count against BytesMax. For data messages, the sender passes
+// the size.
 type Sized interface{ Size() int }
 
-// LaneLimits bound the data lane. Zero means no bound of that kind.
+// LaneLimits limit the data lane. Zero values mean no limit.
 type LaneLimits struct {
 	MessagesMax int
-	// BytesMax may be exceeded by one message larger than half of it: a half full lane takes any, as AwaitRoom promises.
+	// BytesMax is exceeded at times: a lane that is at most half full accepts a message of any size, as
+	// AwaitRoom promises.
 	BytesMax int
-	// LongRunning says that a call of the actor may take long, as into scripts. Only a goroutine that
-	// posts to this very actor may run it inline (PostRun).
+	// LongRunning marks actors with calls that may take long, such as calls into scripts. Only a goroutine
+	// that posts to this very actor may run it inline (PostRun).
 	LongRunning bool
 }
 
@@ -43,63 +46,66 @@ func limitsOf(l LaneLimits) laneLimits {
 	return laneLimits{int32(min(l.MessagesMax, math.MaxInt32)), int32(min(l.BytesMax, math.MaxInt32)), l.LongRunning}
 }
 
-// mailbox is that of one actor. Its lanes in order of priority: system messages, control, then data and ordered messages
-// in order of arrival. Its booleans have different guards (the worker, an atomic, mu), so they cannot share a field.
+// mailbox is the mailbox of one actor. Its lanes, by priority, are: system messages, control messages, and
+// then data and ordered messages in order of arrival. The booleans are guarded in different ways (by the
+// worker, as an atomic, by mu), so they cannot share one field.
 type mailbox struct {
 	// set once, before the actor is spawned
 	limits laneLimits
 	shard  *Shard
 	// set once, before start
 	invoker actor.MessageInvoker
-	// yielded belongs to the worker that runs the mailbox; see yield
+	// owned by the worker that runs the mailbox; see yield
 	yielded bool
-	// group is that of the shard; set once, here because it takes no room between the others
+	// group of the shard; set once. It is placed here because it needs no extra memory between these fields.
 	group uint8
-	// urgent is set under mu when the worker should leave its batch of data; checked between messages
+	// set under mu to make the worker stop delivering its batch of data; the worker checks it between
+	// messages
 	urgent atomic.Bool
 
 	mu sync.Mutex
 	// guarded by mu
-	lastWorker *worker // the worker that runs it, or ran it last
+	lastWorker *worker // the worker that runs the mailbox, or ran it last
 	system     ring[any]
 	control    ring[any]
 	data       ring[envelope]
 	dataBytes  int
 	state      mailboxState
-	stopping   bool          // a stop was asked for
-	closed     bool          // refuses control and data; also read without mu, see isClosedFast
+	stopping   bool          // a stop was requested
+	closed     bool          // control and data messages are refused; for reads without mu see isClosedFast
 	room       chan struct{} // created by AwaitRoom, closed when the data lane is half empty
 }
 
-// mailboxState says whether a mailbox has a turn on its shard.
+// mailboxState tells whether a mailbox is scheduled on its shard.
 type mailboxState uint8
 
 const (
-	mailboxUnstarted mailboxState = iota // the actor is not spawned yet: messages only wait
+	mailboxUnstarted mailboxState = iota // the actor is not spawned yet; messages are only queued
 	mailboxIdle
-	mailboxScheduled // the mailbox waits for its shard, or a worker runs it
+	mailboxScheduled // the mailbox is in the shard's ready queue, or a worker is running it
 )
 
-// envelope is a message of the data lane with its size in bytes.
+// envelope is a message in the data lane with its size in bytes.
 type envelope struct {
 	msg  any
 	size int
 }
 
-// runBatch is how many data messages are taken per lock; runMax how many of any kind before other mailboxes' turn.
+// runBatch is how many data messages a worker takes at a time. runMax is how many messages of all kinds it
+// handles before it runs other mailboxes.
 const (
 	runBatch = 32
 	runMax   = 512
 )
 
-// Messages of the library: the first one and the last one that a guard handles.
+// The first and the last message of the library that a guard handles.
 var (
 	startedMessage any = &actor.Started{}
 	stoppedMessage any = &actor.Stopped{}
 )
 
-// Tell sends a control message: before all data, never refused as too many. If the actor has
-// stopped, msg is a dead letter and it returns false.
+// Tell sends a control message. It is delivered before all data and never refused because of limits. If the
+// actor has stopped, msg becomes a dead letter and Tell returns false.
 func (m *mailbox) Tell(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
@@ -113,7 +119,8 @@ func (m *mailbox) Tell(msg any) bool {
 	return true
 }
 
-// postData queues msg on the data lane unless full. With inline, the caller runs the mailbox if the shard is free.
+// postData adds msg to the data lane unless the lane is full. If inline is true and the shard is free, the
+// caller runs the mailbox.
 func (m *mailbox) postData(msg any, size int, inline bool) error {
 	m.mu.Lock()
 	if m.closed {
@@ -130,8 +137,9 @@ func (m *mailbox) postData(msg any, size int, inline bool) error {
 	return nil
 }
 
-// TellInOrder sends a message behind the waiting data, never refused as too many: for
-// bounded events that must not overtake data. It returns what Tell does.
+// TellInOrder adds a message to the data lane, behind the queued data. It is never refused because of limits.
+// Use it for events that are limited in number and must not overtake data. If the actor has stopped, msg
+// becomes a dead letter and TellInOrder returns false.
 func (m *mailbox) TellInOrder(msg any) bool {
 	size := 0
 	if s, ok := msg.(Sized); ok {
@@ -149,7 +157,8 @@ func (m *mailbox) TellInOrder(msg any) bool {
 	return true
 }
 
-// AwaitRoom blocks until the data lane is half full at most, the actor stops, or d is over. Not for actors.
+// AwaitRoom blocks until the data lane is at most half full, the actor stops, or d has passed. Actors must
+// not call it.
 func (m *mailbox) AwaitRoom(d time.Duration) {
 	m.mu.Lock()
 	if m.closed || m.halfEmptyLocked() {
@@ -181,7 +190,8 @@ func (m *mailbox) halfEmptyLocked() bool {
 		(bytes == 0 || m.dataBytes <= bytes/2)
 }
 
-// scheduleLocked queues the mailbox at its shard, unless it is; with inline, the caller runs it if the shard is free. It releases mu.
+// scheduleLocked puts an idle mailbox into the ready queue of its shard. If inline is true and the shard is
+// free, the caller runs it instead. scheduleLocked releases mu.
 func (m *mailbox) scheduleLocked(inline bool) {
 	schedule := m.state == mailboxIdle
 	if schedule {
@@ -197,8 +207,9 @@ func (m *mailbox) scheduleLocked(inline bool) {
 	}
 }
 
-// Stop ends the actor after the current message. Those that wait become dead letters; without
-// an actor yet, all do, and one that is spawned later stops once started.
+// Stop stops the actor after the current message. Queued messages become dead letters. If no actor has been
+// spawned yet, all messages become dead letters, and an actor that is spawned later stops right after
+// Started.
 func (m *mailbox) Stop() {
 	m.mu.Lock()
 	if m.stopping {
@@ -215,7 +226,8 @@ func (m *mailbox) Stop() {
 	m.scheduleLocked(false)
 }
 
-// close turns waiting control and data into dead letters, and refuses more. The guard calls it.
+// close refuses further control and data messages, and turns the queued ones into dead letters. The guard
+// calls it.
 func (m *mailbox) close() {
 	m.mu.Lock()
 	if m.closed {
@@ -225,10 +237,10 @@ func (m *mailbox) close() {
 	m.closeLocked()
 }
 
-// closeLocked is close for an open mailbox. It releases mu.
+// closeLocked is close for a mailbox that is not closed yet. It releases mu.
 func (m *mailbox) closeLocked() {
 	m.closed = true
-	m.urgent.Store(true) // the worker gives its batch back
+	m.urgent.Store(true) // makes the worker return its batch
 	control, data, room := m.control, m.data, m.room
 	m.control, m.data, m.dataBytes, m.room = ring[any]{}, ring[envelope]{}, 0, nil
 	m.mu.Unlock()
@@ -243,7 +255,8 @@ func (m *mailbox) closeLocked() {
 	}
 }
 
-// abandon takes the actor out of a call that never returns, calls last, and stops it; false if the mailbox is not being run.
+// abandon removes the actor from a call that never returns, calls last, and stops the actor. It returns false
+// if no worker is running the mailbox.
 func (m *mailbox) abandon(last func()) bool {
 	m.mu.Lock()
 	w := m.lastWorker
@@ -256,7 +269,7 @@ func (m *mailbox) abandon(last func()) bool {
 	last()
 	m.shard.discard(w)
 	m.close()
-	for i, p := range w.batch { // messages that it has not delivered
+	for i, p := range w.batch { // messages not delivered yet
 		if p.msg != nil {
 			w.batch[i] = envelope{}
 			m.deadLetter(p.msg)
@@ -269,25 +282,27 @@ func (m *mailbox) abandon(last func()) bool {
 	return true
 }
 
-// HandOver gives the shard to another worker while the actor's call takes long; without it, the stage finds out later.
+// HandOver gives the shard to another worker while a call of the actor takes long. Without HandOver, the
+// watch of the stage does so later.
 func (m *mailbox) HandOver() {
 	m.mu.Lock()
 	w := m.lastWorker
 	m.mu.Unlock()
-	if w != nil { // else the actor was abandoned
+	if w != nil { // otherwise the actor was abandoned
 		m.shard.handOver(w)
 	}
 }
 
-// Depth returns the number of waiting messages, except for the few that the worker has taken.
+// Depth returns the number of queued messages, without those in the worker's current batch.
 func (m *mailbox) Depth() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.control.len() + m.data.len()
 }
 
-// run delivers messages until none is left or its turn is used up, and reports whether it
-// needs another. One worker runs a mailbox at a time; after mailboxIdle, it must not touch it.
+// run delivers messages until none is left or the turn of the mailbox ends. It returns true if the mailbox
+// needs another turn. Only one worker runs a mailbox at a time. Once run has set mailboxIdle, it must not
+// access the mailbox.
 func (m *mailbox) run(w *worker) (again bool) {
 	for handled := 0; ; {
 		if m.yielded || handled >= runMax || handled > 0 && m.shard.overdue() {
@@ -298,7 +313,7 @@ func (m *mailbox) run(w *worker) (again bool) {
 		m.lastWorker = w
 		if msg, ok := m.system.pop(); ok {
 			if m.system.len() == 0 {
-				m.system = ring[any]{} // most actors get no other before they stop
+				m.system = ring[any]{} // free it: most actors get no further system message before they stop
 			}
 			m.mu.Unlock()
 			m.invoker.InvokeSystemMessage(msg)
@@ -337,7 +352,7 @@ func (m *mailbox) run(w *worker) (again bool) {
 	}
 }
 
-// rests ends the turns of a mailbox that is empty, and reports whether it is.
+// rests sets an empty mailbox to idle, and reports whether it is empty.
 func (m *mailbox) rests() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -348,7 +363,8 @@ func (m *mailbox) rests() bool {
 	return true
 }
 
-// deliver passes data to the actor and returns how many it took; the rest goes back when something is more urgent or the actor ends.
+// deliver passes data messages to the actor and returns how many. If something more urgent arrives or the
+// actor stops, it returns the rest to the lane.
 func (m *mailbox) deliver(batch []envelope) (taken int) {
 	for i := range batch {
 		if m.urgent.Load() {
@@ -362,7 +378,8 @@ func (m *mailbox) deliver(batch []envelope) (taken int) {
 	return len(batch)
 }
 
-// giveBack puts data back into the lane, or into dead letters if the actor has ended meanwhile.
+// giveBack returns data messages to the front of the lane. If the actor has stopped meanwhile, they become
+// dead letters.
 func (m *mailbox) giveBack(batch []envelope) {
 	defer clear(batch)
 	if m.isClosedFast() {
@@ -379,16 +396,18 @@ func (m *mailbox) giveBack(batch []envelope) {
 	}
 }
 
-// yield ends the turn after the current message. The actor calls it.
+// yield ends the turn of the mailbox after the current message. Only the actor calls it.
 func (m *mailbox) yield() {
 	m.yielded = true
-	m.urgent.Store(true) // the worker gives its batch back
+	m.urgent.Store(true) // makes the worker return its batch
 }
 
-// isClosedFast reads closed without the lock: once started, only who runs the mailbox closes it.
+// isClosedFast reads closed without the lock. This is safe for the worker that runs the mailbox: once the
+// mailbox is started, only this worker closes it.
 func (m *mailbox) isClosedFast() bool { return m.closed }
 
-// deadLetter calls OnDeadLetter and contains its panic: other messages and the worker go on.
+// deadLetter calls OnDeadLetter and recovers from its panics, so that the worker and other messages are not
+// affected.
 func (m *mailbox) deadLetter(msg any) {
 	u, ok := msg.(DeadLetter)
 	if !ok {
@@ -398,7 +417,7 @@ func (m *mailbox) deadLetter(msg any) {
 	u.OnDeadLetter()
 }
 
-// postSystem queues msg on the system lane.
+// postSystem adds msg to the system lane.
 func (m *mailbox) postSystem(msg any) {
 	m.mu.Lock()
 	m.system.push(msg)
@@ -406,7 +425,8 @@ func (m *mailbox) postSystem(msg any) {
 	m.scheduleLocked(false)
 }
 
-// start runs the messages posted before. An earlier stop comes after Started, which is one of them.
+// start schedules the mailbox with the messages posted so far; Started is among them. A stop that was
+// requested before takes effect after Started.
 func (m *mailbox) start() {
 	m.mu.Lock()
 	m.state = mailboxIdle

@@ -10,14 +10,14 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// note is a message of the model test. What it does when it is received comes
-// from the same draw for the mailbox and for the model.
+// note is a message of the model test. Its effects when it is received are drawn once, and apply to the
+// mailbox and to the model.
 type note struct {
 	id      int
-	control []*note // told to the actor itself
-	ordered []*note // told in order
-	stop    bool    // the mailbox is closed
-	yield   bool    // the turn ends here
+	control []*note // control messages that it sends to its own actor
+	ordered []*note // ordered messages that it sends to its own actor
+	stop    bool    // it closes the mailbox
+	yield   bool    // it ends the turn
 	box     *mailbox
 	lost    *[]int
 }
@@ -25,7 +25,7 @@ type note struct {
 // OnDeadLetter implements DeadLetter.
 func (n *note) OnDeadLetter() { *n.lost = append(*n.lost, n.id) }
 
-// big is a note that counts bytes, also in order.
+// big is a note with a size in bytes, which also counts when it is sent in order.
 type big struct {
 	*note
 	size int
@@ -40,7 +40,7 @@ func noteOf(msg any) *note {
 	return msg.(*note)
 }
 
-// recorder is the mailbox's invoker.
+// recorder is the invoker of the mailbox.
 type recorder struct{ got []int }
 
 func (r *recorder) InvokeSystemMessage(msg any)             { r.got = append(r.got, msg.(int)) }
@@ -62,7 +62,7 @@ func (r *recorder) InvokeUserMessage(msg any) {
 	}
 }
 
-// model is what a mailbox should do, one message at a time.
+// model simulates a mailbox, one message at a time.
 type model struct {
 	limits  LaneLimits
 	system  []int
@@ -209,7 +209,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 					default:
 						m.data = append(m.data, b)
 					}
-					// Without a Size method, too: the lane keeps its own books.
+					// The size also counts for a message without a Size method.
 					if err := box.postData(b.note, b.size, false); err != want {
 						t.Fatalf("post: %v, want %v", err, want)
 					}
@@ -243,7 +243,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 				if !slices.Equal(rec.got, m.got) {
 					t.Fatalf("delivered\n%v, want\n%v", rec.got, m.got)
 				}
-				// Once each, in any order.
+				// Each dead letter occurs once; the order does not matter.
 				slices.Sort(lost)
 				slices.Sort(m.lost)
 				if !slices.Equal(lost, m.lost) {
@@ -265,7 +265,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 	})
 }
 
-// A mailbox that never gets empty gives the others their turn.
+// A mailbox that never becomes empty lets others have their turns.
 func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 	shard := bare()
 	var lost []int
@@ -291,7 +291,7 @@ func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 	}
 }
 
-// explosive panics in OnDeadLetter.
+// explosive is a message that panics in OnDeadLetter.
 type explosive struct{}
 
 func (explosive) OnDeadLetter() { panic("on the way out") }

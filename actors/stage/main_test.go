@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("troupe/actors/stage_test.park")) // goroutines that abandon_test leaves blocked forever
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("troupe/actors/stage_test.park")) // goroutines that abandon_test blocks forever
 }
 
 // bare returns a Shard without a worker, and so without a goroutine.

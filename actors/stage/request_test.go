@@ -19,7 +19,7 @@ type (
 func (goodbye) DeadLetterError() error  { return errEnded }
 func (shutdown) DeadLetterError() error { return nil }
 
-// answered returns how often and with which error a request was answered.
+// answered returns how often and with which error a dead request is answered.
 func answered(q messages.Request) (n int, got error) {
 	stage.Ask{Request: q, Reply: func(_ any, err error) { n, got = n+1, err }}.OnDeadLetter()
 	return n, got

@@ -1,16 +1,17 @@
 package stage
 
-// ring is a growing first-in first-out queue that releases large memory when it is empty.
+// ring is a growing FIFO queue. It releases a large buffer when it becomes empty.
 type ring[T any] struct {
-	buf  []T // its length is a power of two, or zero
+	buf  []T // the length is a power of two, or zero
 	head uint32
 	n    uint32
 }
 
-// ringKeepMax is what an empty ring may keep, in entries: one batch's burst, so that a steady stream does not allocate.
+// ringKeepMax is the maximum capacity that an empty ring keeps. It has room for the burst of one batch, so
+// that a steady stream does not allocate.
 const ringKeepMax = 2 * runBatch
 
-// ringMin is the smallest capacity of a ring that is not empty. Most rings hold one entry.
+// ringMin is the minimum capacity of a ring with entries. Most rings contain one entry.
 const ringMin = 2
 
 func (r *ring[T]) len() int { return int(r.n) }
@@ -21,7 +22,7 @@ func (r *ring[T]) push(v T) {
 	r.n++
 }
 
-// pushFront puts v before all others.
+// pushFront inserts v before all other entries.
 func (r *ring[T]) pushFront(v T) {
 	r.reserve()
 	r.head = r.at(uint32(len(r.buf)) - 1)

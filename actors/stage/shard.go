@@ -7,51 +7,53 @@ import (
 	"time"
 )
 
-// inlineMailboxes bounds how many mailboxes a posting goroutine runs before the shard's
-// worker: a burst needs no wake-up, and a connection's reader goes on reading.
+// inlineMailboxes limits how many mailboxes a posting goroutine runs before it leaves the others to the
+// shard's worker. A small burst needs no wake-up, and a connection's reader soon continues to read.
 const inlineMailboxes = 16
 
-// Shard runs its mailboxes one at a time. The goroutine that runs them owns it: its worker,
-// or a poster that found it free (Ref.PostRun), which saves a wake-up per message.
+// Shard runs its mailboxes one at a time. The goroutine that runs them is the owner of the shard. The owner
+// is the shard's dedicated worker, or a goroutine that posts a message and finds the shard free
+// (Ref.PostRun); the latter saves a wake-up per message.
 type Shard struct {
 	stage   *Stage
 	policy  FlushPolicy
 	started time.Time
 	alarms  alarms
-	turns   int // of all groups of all shards in an interval
-	// due is the least due of groups; 0 means that nothing is dirty. Written under mu.
+	turns   int // number of groups of all shards; each has a turn in every interval
+	// due is the minimum of groups[i].due; 0 if there is no output to flush. It is written under mu.
 	due atomic.Int64
-	// strained says that output is collected for longer. The watch sets it.
+	// strained means that output is collected for longer. The watch sets it.
 	strained atomic.Bool
 
 	mu   sync.Mutex
-	wake sync.Cond // dedicated waits here while it has nothing to run or flush
+	wake sync.Cond // the dedicated worker waits here while it has nothing to run or flush
 	// guarded by mu
 	ready     ring[*mailbox]
-	owner     *worker     // who runs mailboxes now; nil: nobody
-	dedicated *worker     // the one with a goroutine to itself
-	poster    *worker     // kept for the next poster; nil: make one
+	owner     *worker     // the worker that runs mailboxes now; nil if there is none
+	dedicated *worker     // the worker with its own goroutine
+	poster    *worker     // reused for the next posting goroutine; nil if there is none to reuse
 	groups    []gathering // by mailbox.group
-	spare     []Flusher   // an empty list for a group whose own one is flushed
-	flushing  bool        // a worker is at it
-	began     int64       // when the flush of a group began that goes on; 0: none does
+	spare     []Flusher   // an empty list, for a group whose own list is being flushed
+	flushing  bool        // a worker is flushing
+	began     int64       // when the flush in progress began; 0 if there is none
 	work      workDone
 	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
-	wakeFor   int64       // the due for which wakeTimer was last set
-	runs      uint64      // times that somebody became the owner
+	wakeFor   int64       // the value of due for which wakeTimer was last set
+	runs      uint64      // how often the shard has got an owner
 	closed    bool
-	// detached is the number of workers that still run a batch after they lost the shard
+	// detached is the number of workers that still run a batch after they lost the shard.
 	detached int
-	done     sync.WaitGroup // counts the dedicated worker and detached former ones
+	done     sync.WaitGroup // counts the dedicated worker and detached former dedicated workers
 }
 
-// worker is an owner of a shard. If an actor blocks it, another takes the shard, and it ends after the batch.
+// worker is a potential owner of a shard. If an actor blocks the worker, another worker takes the shard over,
+// and this one ends after the batch.
 type worker struct {
 	shard     *Shard
-	batch     [runBatch]envelope // scratch of the mailbox that runs
-	dedicated bool               // it has a goroutine to itself
-	messages  uint64             // handled in the run of a mailbox
-	// turn is odd while a mailbox runs; it changes with every run.
+	batch     [runBatch]envelope // data messages taken from the mailbox that is running
+	dedicated bool               // the worker has its own goroutine
+	messages  uint64             // data messages handled in the current run of a mailbox
+	// turn is odd while a mailbox runs. It is incremented at the start and the end of each run.
 	turn atomic.Uint64
 }
 
@@ -60,21 +62,21 @@ func newShard(stage *Stage, policy FlushPolicy, n, shards int) *Shard {
 	s := &Shard{stage: stage, policy: policy, started: now, alarms: alarms{started: now}, groups: make([]gathering, max(1, policy.Spread))}
 	s.turns = shards * len(s.groups)
 	for g := range s.groups {
-		s.groups[g].turn = g*shards + n // shards take turns, too
+		s.groups[g].turn = g*shards + n // the turns of the shards are spread, too
 	}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
 	return s
 }
 
-// startWorkerLocked starts the dedicated worker, in place of the previous one.
+// startWorkerLocked starts a new dedicated worker, which replaces the previous one.
 func (s *Shard) startWorkerLocked() {
 	s.dedicated = &worker{shard: s, dedicated: true}
 	s.done.Add(1)
 	go s.dedicated.loop()
 }
 
-// schedule queues m and makes sure that it is run.
+// schedule adds m to the ready queue and makes sure that a worker runs it.
 func (s *Shard) schedule(m *mailbox) {
 	s.mu.Lock()
 	s.scheduleLocked(m)
@@ -88,7 +90,7 @@ func (s *Shard) scheduleLocked(m *mailbox) {
 	}
 }
 
-// runInline runs m in the calling goroutine if the shard is free; otherwise it queues m.
+// runInline runs m on the calling goroutine if the shard is free. Otherwise it adds m to the ready queue.
 func (s *Shard) runInline(m *mailbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,15 +105,17 @@ func (s *Shard) runInline(m *mailbox) {
 	s.owner, s.poster = w, nil
 	s.runs++
 	s.stage.watch.wakeUp()
-	s.ready.pushFront(m) // if others wait for the end of a flush, the first of them may be a long-running one
+	s.ready.pushFront(m) // first, because mailboxes that wait for the end of a flush may be long-running
 	if w.serveLocked(inlineMailboxes, false) {
 		s.poster = w
 	}
 }
 
-// serveLocked runs at most limit ready mailboxes and flushes by the policy; the dedicated worker stops for a
-// flush. Mailboxes that had to wait for one get a turn each before the next, HoldMax together. It releases mu
-// meanwhile. The worker must own the shard, and does not afterwards; false: another one has taken it.
+// serveLocked runs at most limit ready mailboxes and flushes according to the policy. With an interval, the
+// dedicated worker returns when a flush is due. If waited is true, the ready mailboxes had to wait for a
+// flush; then each gets a turn before the next flush, within HoldMax in total. serveLocked releases mu while
+// it runs a mailbox. The worker must own the shard, and no longer owns it afterwards. The result is false if
+// another worker has taken it over.
 func (w *worker) serveLocked(limit int, waited bool) bool {
 	s := w.shard
 	turns, until := 1, int64(0)
@@ -146,11 +150,11 @@ func (w *worker) serveLocked(limit int, waited bool) bool {
 				limit = 0
 			}
 		default:
-			s.wake.Signal() // the dedicated worker flushes, while others run mailboxes
+			s.wake.Signal() // the dedicated worker flushes while this worker runs mailboxes
 		}
 		if s.owner != w {
 			s.detached--
-			s.wake.Broadcast() // the dedicated worker may wait for this
+			s.wake.Broadcast() // the dedicated worker may be waiting for detached workers to finish
 			return false
 		}
 	}
@@ -164,13 +168,14 @@ func (w *worker) serveLocked(limit int, waited bool) bool {
 	return true
 }
 
-// loop is the dedicated worker's goroutine: mailboxes and flushes, until the shard closes or another worker takes it.
+// loop is the goroutine of the dedicated worker. It runs mailboxes and flushes until the shard closes or
+// another worker replaces it.
 func (w *worker) loop() {
 	s := w.shard
 	defer s.done.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	flushed := false // mailboxes have had no turn since
+	flushed := false // no mailbox has had a turn since the last flush
 	for s.dedicated == w {
 		wait := s.untilFlushLocked()
 		switch {
@@ -198,17 +203,18 @@ func (w *worker) loop() {
 			s.wake.Wait()
 		}
 	}
-	s.wake.Signal() // a signal meant for the new worker may have come here
+	s.wake.Signal() // pass on a signal that may have been meant for the new worker
 }
 
-// progressSample is the owner of a shard and its turn at one check of the watch.
+// progressSample identifies the owner of a shard and its turn at one check of the watch.
 type progressSample struct {
 	owner *worker
 	turn  uint64
 }
 
-// takeOver takes the shard from an owner in the same batch as in the last sample while mailboxes wait;
-// the batch goes on in a detached worker. It returns a new sample, and how many wait if it took it.
+// takeOver takes the shard from its owner if the owner has been in the same run of a mailbox since the last
+// sample, and mailboxes or output are waiting. The owner finishes the run as a detached worker. takeOver
+// returns a new sample, the number of waiting mailboxes, and whether it took the shard.
 func (s *Shard) takeOver(last progressSample) (now progressSample, waiting int, took bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +230,7 @@ func (s *Shard) takeOver(last progressSample) (now progressSample, waiting int, 
 	return now, s.ready.len(), true
 }
 
-// handOver takes the shard from w, from inside of the batch that w runs.
+// handOver takes the shard from w. The actor that w runs calls it.
 func (s *Shard) handOver(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +239,7 @@ func (s *Shard) handOver(w *worker) {
 	}
 }
 
-// detachLocked turns the owner into a detached worker and starts a new owner if necessary.
+// detachLocked makes the owner a detached worker, and starts a new dedicated worker if necessary.
 func (s *Shard) detachLocked() {
 	s.detached++
 	if s.dedicated == s.owner {
@@ -244,7 +250,7 @@ func (s *Shard) detachLocked() {
 	s.owner = nil
 }
 
-// discard abandons a worker that will never return from its batch.
+// discard abandons a worker whose current batch will never return.
 func (s *Shard) discard(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,14 +268,14 @@ func (s *Shard) discard(w *worker) {
 	s.wake.Broadcast()
 }
 
-// activity reports whether the shard has an owner or flushes, and how often it has got one.
+// activity reports whether the shard has an owner or is flushing, and how often it has got an owner.
 func (s *Shard) activity() (owned bool, runs uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.owner != nil || s.flushing, s.runs
 }
 
-// workDone returns what the shard has done so far.
+// workDone returns what the shard has done since its start, including the flush in progress.
 func (s *Shard) workDone() workDone {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,7 +292,8 @@ func (s *Shard) waiting() int {
 	return s.ready.len()
 }
 
-// close ends the worker once its mailboxes are empty and no detached worker is left.
+// close ends the dedicated worker once the mailboxes are empty and no detached worker is left, and waits for
+// its end.
 func (s *Shard) close() {
 	s.mu.Lock()
 	s.closed = true

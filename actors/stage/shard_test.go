@@ -18,7 +18,7 @@ import (
 
 const ms = time.Millisecond
 
-// journal records what happens at which virtual time since its creation.
+// journal records events with the virtual time since its creation.
 type journal struct {
 	born  time.Time
 	mu    sync.Mutex
@@ -43,7 +43,7 @@ func (j *journal) want(t *testing.T, lines ...string) {
 	}
 }
 
-// out is a flusher that notes its flushes.
+// out is a flusher that records its flushes.
 type out struct {
 	name string
 	j    *journal
@@ -55,8 +55,7 @@ func policy(d time.Duration) func(*stage.Options) {
 	return func(o *stage.Options) { o.Flush.Interval = d }
 }
 
-// gate has one message each wait for refs while their shard is held, so that
-// all mailboxes are ready at once.
+// gate calls post while the shard is blocked, so that all mailboxes become ready at the same time.
 func gate(s *stagetest.Stage, post func()) {
 	hold := make(chan struct{})
 	s.Spawn(new(probe)).Tell(do(func(*stage.Context) { <-hold }))
@@ -65,7 +64,7 @@ func gate(s *stagetest.Stage, post func()) {
 	close(hold)
 }
 
-// busy returns actors that each mark output dirty and then work for d.
+// busy returns actors that mark output dirty at each message and then work for d.
 func busy(s *stagetest.Stage, j *journal, d time.Duration, names ...string) (refs []*stage.Ref) {
 	for _, name := range names {
 		refs = append(refs, s.Spawn(&probe{OnReceive: func(c *stage.Context, _ any) {
@@ -134,14 +133,14 @@ func TestFlushAdapts(t *testing.T) {
 			}
 		})
 		time.Sleep(100 * ms)
-		refs[0].Tell(1) // no mailbox waits: flushed at once
+		refs[0].Tell(1) // no mailbox waits, so the output is flushed at once
 		time.Sleep(100 * ms)
 		j.want(t, "0s run a", "2ms run b", "4ms run c", "6ms flush a", "6ms flush b", "6ms flush c",
 			"6ms run d", "8ms run e", "10ms flush d", "10ms flush e", "100ms run a", "102ms flush a")
 	})
 }
 
-// A single mailbox with many messages may not delay the flush either.
+// A single mailbox with many messages must not delay the flush either.
 func TestALongRunPausesForTheFlush(t *testing.T) {
 	for _, data := range []bool{false, true} {
 		bubble(t, policy(stage.Adaptive), func(t *testing.T, s *stagetest.Stage) {
@@ -165,7 +164,7 @@ func TestALongRunPausesForTheFlush(t *testing.T) {
 				other.Tell("waits")
 			})
 			time.Sleep(sec)
-			if data { // looks after each batch of 32
+			if data { // the policy is checked after each batch of 32
 				j.want(t, "6.4ms flush a", "6.4ms flush a")
 			} else {
 				j.want(t, "5ms flush a", "5ms flush a")
@@ -232,7 +231,7 @@ func TestCloseFlushesCollectedOutput(t *testing.T) {
 	})
 }
 
-// The watch checks every 10 ms and takes the shard at the second sample.
+// The watch checks every 10 ms, and takes the shard at the second check.
 func TestAnActorThatHoldsUpItsWorkerLosesIt(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -253,7 +252,7 @@ func TestAnActorThatHoldsUpItsWorkerLosesIt(t *testing.T) {
 		_ = held.Post(100*ms, 0)
 		synctest.Wait()
 		quick.Tell("quick")
-		for i := range 100 { // wait for the slow one, in order
+		for i := range 100 { // these wait for the slow message, in order
 			if i%3 == 0 {
 				held.TellInOrder(i)
 			} else {
@@ -291,7 +290,7 @@ func TestABlockedWorkerDoesNotDelayOutput(t *testing.T) {
 	})
 }
 
-// slowOut is a flusher that must not be flushed twice at once.
+// slowOut is a flusher that reports concurrent calls of Flush.
 type slowOut struct {
 	out
 	inside atomic.Int32
@@ -312,7 +311,7 @@ func TestFlushesDoNotOverlap(t *testing.T) {
 		f := &slowOut{out: out{"a", j}}
 		s.Spawn(new(probe)).Tell(do(func(c *stage.Context) {
 			c.Dirty(f)
-			time.Sleep(40 * ms) // loses the shard after 20, whose new worker flushes
+			time.Sleep(40 * ms) // loses the shard after 20 ms; the new worker flushes
 			c.Dirty(f)
 			j.note("end")
 		}))
@@ -321,7 +320,7 @@ func TestFlushesDoNotOverlap(t *testing.T) {
 	})
 }
 
-// Several workers are blocked one after the other: the shard goes on, and Close waits for all.
+// Several workers are blocked one after the other. The shard continues, and Close waits for all of them.
 func TestManyBlockedWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
@@ -358,7 +357,7 @@ func TestPostRunRunsInTheCaller(t *testing.T) {
 			passOn := s.Spawn(&probe{OnReceive: func(_ *stage.Context, msg any) { end.Tell(msg); _ = ref.Post(msg, 0) }})
 			synctest.Wait()
 			err := passOn.PostRun("x", 0)
-			// No other goroutine had to do anything for this.
+			// No other goroutine had to run for this.
 			if got := len(j.lines); err != nil || got != 2 {
 				t.Errorf("%d lines: %v", got, err)
 			}
@@ -370,8 +369,8 @@ func TestPostRunRunsInTheCaller(t *testing.T) {
 	}
 }
 
-// With a fixed flush interval the poster runs the mailbox, and the dedicated worker flushes when it is time: also what
-// was added to later, and what was added after a flush.
+// With a flush interval, the poster runs the mailbox, and the dedicated worker flushes at the next turn. That
+// includes output added later, and output added after a flush.
 func TestPostRunLeavesTheFlushToTheInterval(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -391,7 +390,7 @@ func TestPostRunQueuesWhereItShould(t *testing.T) {
 		j := newJournal()
 		ref := busy(s, j, ms, "a")[0]
 		gate(s, func() {
-			_ = ref.PostRun(1, 0) // the shard has an owner: only queues
+			_ = ref.PostRun(1, 0) // the shard has an owner, so PostRun only queues the message
 			_ = ref.PostRun(2, 0)
 			assert.Equal(t, "it ran beside the shard's owner", len(j.lines), 0)
 		})
@@ -409,7 +408,7 @@ func TestPostRunQueuesWhereItShould(t *testing.T) {
 	})
 }
 
-// A poster runs at most 16 mailboxes; the dedicated worker runs the rest.
+// A poster runs at most 16 mailboxes. The dedicated worker runs the rest.
 func TestPostRunEnds(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -461,7 +460,7 @@ func TestABlockedPosterLosesTheShard(t *testing.T) {
 		quick.Stop()
 		time.Sleep(80 * ms)
 		held.Tell(do(func(c *stage.Context) { c.StopSelf() }))
-		s.Stage.Close() // waits for the poster, too
+		s.Stage.Close() // also waits for the poster
 		assert.Equal(t, "closed after", time.Since(j.born), 200*ms)
 		<-back // at the same instant, in either order
 		j.note("closed")

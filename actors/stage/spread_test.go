@@ -11,18 +11,18 @@ import (
 	"troupe/actors/stage/stagetest"
 )
 
-// crowd counts flushes by their time.
+// crowd counts flushes by time.
 type crowd struct {
 	mu sync.Mutex
 	at map[time.Time]int
-	// takes is how long a flush takes
+	// takes is the duration of a flush.
 	takes time.Duration
 }
 
-// one is the output of an actor of a crowd.
+// one is the output of one actor of a crowd.
 type one struct {
 	crowd *crowd
-	since time.Time // when it was marked dirty; zero: it is not
+	since time.Time // when it was marked dirty; zero if it is not dirty
 	held  time.Duration
 }
 
@@ -46,11 +46,11 @@ func (o *one) mark(c *stage.Context) {
 	}
 }
 
-// A shard with many busy actors writes a little all the time, not everything when the interval is over.
+// A shard with many busy actors writes a little at a time, and not everything at the end of the interval.
 func TestGroupsAreFlushedOneAfterTheOther(t *testing.T) {
 	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
-		const actors, every = 64, 300 * time.Microsecond // 50 are marked in 15 ms
+		const actors, every = 64, 300 * time.Microsecond // about 50 actors are marked dirty in 15 ms
 		all, refs := &crowd{at: make(map[time.Time]int)}, make([]*stage.Ref, actors)
 		each := make([]one, actors)
 		for i := range each {
@@ -80,7 +80,7 @@ func TestGroupsAreFlushedOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// lateOut is a flusher that takes its time.
+// lateOut is a flusher whose Flush takes time.
 type lateOut struct {
 	out
 	takes time.Duration
@@ -91,8 +91,8 @@ func (o lateOut) Flush() {
 	time.Sleep(o.takes)
 }
 
-// Flushing takes long on a full machine. What comes meanwhile is collected for at least half an interval:
-// otherwise a shard that is behind would write single messages, where collecting saves most.
+// Flushing takes long on an overloaded machine. Output added meanwhile is collected for at least half an
+// interval. Otherwise a slow shard would write single messages when collecting saves most.
 func TestWhatComesDuringAFlushWaitsForTheNextTurn(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -106,7 +106,7 @@ func TestWhatComesDuringAFlushWaitsForTheNextTurn(t *testing.T) {
 	})
 }
 
-// After a flush that was late by more than half an interval, the next turn is left out.
+// After a flush that was late by more than half an interval, the next turn is skipped.
 func TestATurnSoonAfterALateFlushIsLeftOut(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -124,7 +124,8 @@ func TestATurnSoonAfterALateFlushIsLeftOut(t *testing.T) {
 	})
 }
 
-// The dedicated worker flushes what was collected, while others run mailboxes: a message that comes meanwhile does not wait.
+// While the dedicated worker flushes, other goroutines run mailboxes, so that a message that arrives
+// meanwhile does not wait.
 func TestMailboxesRunBesideAFlush(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -140,8 +141,8 @@ func TestMailboxesRunBesideAFlush(t *testing.T) {
 	})
 }
 
-// crowded spawns actors of a crowd that get messages by post. flushes has all of them get a message every so often, and returns how many of them are
-// flushed in 15 ms.
+// crowded spawns the 64 actors of a crowd. post sends a message to an actor. The function flushes runs for d:
+// it calls post for all actors at intervals of every, and returns the number of flushes in 15 ms.
 func crowded(s *stagetest.Stage, takes time.Duration, post func(*stage.Ref)) (all *crowd, flushes func(d, every time.Duration) int) {
 	all, refs := &crowd{at: make(map[time.Time]int), takes: takes}, make([]*stage.Ref, 64)
 	each := make([]one, len(refs))
@@ -168,14 +169,14 @@ func crowded(s *stagetest.Stage, takes time.Duration, post func(*stage.Ref)) (al
 	}
 }
 
-// A shard whose flushes are late takes turns half as often, spread over the longer interval, and as often as before once
-// clearly fewer messages come.
+// A shard that flushes late halves the frequency of its turns, and spreads them over the longer interval. It
+// returns to the normal frequency once clearly fewer messages arrive.
 func TestAStrainedShardCollectsForLonger(t *testing.T) {
 	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
 		born := time.Now()
 		all, flushes := crowded(s, 350*time.Microsecond, func(r *stage.Ref) { _ = r.PostRun(1, 0) })
-		flushes(sec, 5*ms) // 22 ms of flushes in 15 ms
+		flushes(sec, 5*ms) // flushing the output of 15 ms takes 22 ms
 		if n := flushes(300*ms, 5*ms); n > 36 {
 			t.Errorf("under strain %d flushes in an interval", n)
 		}
@@ -196,7 +197,7 @@ func TestAStrainedShardCollectsForLonger(t *testing.T) {
 	})
 }
 
-// An adaptive shard flushes at once, and collects output for up to 30 ms while flushes take most of its time.
+// An adaptive shard flushes at once. While flushes take most of its time, it collects output for up to 30 ms.
 func TestAnAdaptiveShardCollectsUnderStrain(t *testing.T) {
 	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: stage.Adaptive, Spread: 8} }
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
@@ -205,7 +206,7 @@ func TestAnAdaptiveShardCollectsUnderStrain(t *testing.T) {
 			t.Errorf("%d flushes in 15 ms, want one for each message", n)
 		}
 		all.mu.Lock()
-		all.takes = 40 * time.Microsecond // 2.6 ms of flushes in 2 ms
+		all.takes = 40 * time.Microsecond // flushing the output of 2 ms takes 2.6 ms
 		all.mu.Unlock()
 		flushes(700*ms, 2*ms)
 		if n := flushes(300*ms, 2*ms); n > 36 {
@@ -214,19 +215,19 @@ func TestAnAdaptiveShardCollectsUnderStrain(t *testing.T) {
 		all.mu.Lock()
 		all.takes = 20 * time.Microsecond
 		all.mu.Unlock()
-		time.Sleep(100 * ms) // nothing to do: no strain
+		time.Sleep(100 * ms) // the shard is idle, so strain ends
 		if n := flushes(sec, 2*ms); n < 64*7 {
 			t.Errorf("afterwards %d flushes in 15 ms", n)
 		}
 	})
 }
 
-// Groups that were late together are apart again soon: otherwise they would be flushed one right after the other for
-// ever, the last of them late each time.
+// Groups that were flushed late together are soon separated again. Otherwise they would be flushed one right
+// after the other forever, and the last would be late each time.
 func TestGroupsSpreadAgainAfterADelay(t *testing.T) {
 	spread := func(o *stage.Options) { o.Flush = stage.FlushPolicy{Interval: 15 * ms, Spread: 8} }
 	bubble(t, spread, func(t *testing.T, s *stagetest.Stage) {
-		const actors, takes = 64, 200 * time.Microsecond // 12.8 ms for all of them
+		const actors, takes = 64, 200 * time.Microsecond // flushing the output of all actors takes 12.8 ms
 		all, refs := &crowd{at: make(map[time.Time]int), takes: takes}, make([]*stage.Ref, actors)
 		each := make([]one, actors)
 		for i := range each {
@@ -258,7 +259,8 @@ func TestGroupsSpreadAgainAfterADelay(t *testing.T) {
 	})
 }
 
-// Actors that are made in a pattern, such as one for a room and then one for each of its connections, come to all shards and groups.
+// Actors that are created in a pattern, such as one for a room and then one for each of its connections, are
+// spread over all shards and groups.
 func TestActorsInAPatternAreSpread(t *testing.T) {
 	const shards, groups, rooms = 2, 8, 256
 	for step := uint64(1); step <= 32; step++ {

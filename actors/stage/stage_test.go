@@ -40,7 +40,7 @@ func TestAwait(t *testing.T) {
 		if _, err := stage.Await(ctx, func(reply func(int, error)) { late = reply }); err != context.DeadlineExceeded || time.Since(start) > sec {
 			t.Errorf("never: %v after %v", err, time.Since(start))
 		}
-		late(9, nil) // must not block
+		late(9, nil) // a late reply must not block
 		for range 50 {
 			if v, err := stage.Await(ctx, func(reply func(int, error)) { reply(7, nil) }); v != 7 || err != nil {
 				t.Fatalf("an answer that is there is lost: %v, %v", v, err)
@@ -56,7 +56,7 @@ func TestAwaitRoom(t *testing.T) {
 		s.SpawnAt(ref, &probe{OnReceive: func(c *stage.Context, msg any) {
 			switch msg {
 			case 0:
-				<-hold // 31 more are in hand
+				<-hold // the worker has taken 31 more messages
 			case "stop":
 				time.Sleep(sec)
 				c.StopSelf()
@@ -106,7 +106,7 @@ func TestAwaitRoom(t *testing.T) {
 	})
 }
 
-// A goroutine that has waited for room may post, however large its message is.
+// A goroutine that has waited in AwaitRoom may post a message of any size.
 func TestRoomIsRoomForAnyMessage(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		ref := s.Stage.NewRef(counters.ActorProbe, stage.LaneLimits{BytesMax: 100}) // not spawned yet

@@ -35,7 +35,7 @@ func TestProbeInRealTime(t *testing.T) {
 	stagetest.Await[stagetest.Stopped](t, p, 0)
 }
 
-// fake is a testing.TB that fails by itself.
+// fake is a testing.TB that only records failures.
 type fake struct {
 	testing.TB
 	failed []string
@@ -51,7 +51,7 @@ func (f *fake) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// The checks of the helpers can fail.
+// The helpers detect failures.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{TB: t}

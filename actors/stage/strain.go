@@ -6,37 +6,40 @@ import (
 	"time"
 )
 
-// strain tells whether the machine is full of writing: a shard with an interval flushes late; an adaptive one spends most
-// of its time in flushes, waits for a processor included. Output is then collected for longer: messages written together
-// cost less. That relief ends both signs, so strain ends when clearly fewer messages come than at its begin and the shard
-// is not behind; and it is interrupted now and then to see whether it comes again.
+// strain detects that writing output overloads the machine. The signs are: a shard with an interval flushes
+// late, or an adaptive shard spends most of its time in flushes, including waiting for a processor. The
+// remedy is to collect output for longer, because messages that are written together cost less. The remedy
+// also makes both signs disappear. So strain ends when the shard handles clearly fewer messages than at its
+// beginning and is not late. It is also interrupted periodically to see whether it recurs.
 //
-// A shard that has too much to write is strained alone; the others too if half of the shards are: the machine is full.
+// A shard that has too much to write is strained alone. If half of the shards are strained, the machine is
+// overloaded, and all shards count as strained.
 //
-// The watch calls check and calm.
+// Only the watch calls check and calm.
 type strain struct {
-	at     time.Time     // when the last stretch began
+	at     time.Time     // start of the current measuring period (stretch)
 	shards []shardStrain // nil before the first check
-	order  []float64     // scratch of check: pressures, the greatest first
+	order  []float64     // used by check: pressures in descending order
 }
 
-// shardStrain is what is known of one shard.
+// shardStrain is the state of one shard.
 type shardStrain struct {
 	judge    strainJudge
-	work     workDone // until the last stretch began
-	pressure float64  // in the last stretch
+	work     workDone // total work at the start of the current stretch
+	pressure float64  // pressure in the last stretch
 	rate     float64  // messages per second in the last stretch
 }
 
-// workDone is what a shard has done since its start.
+// workDone is the work of a shard since its start.
 type workDone struct {
-	flushing time.Duration // time in flushes
-	messages uint64        // that its actors have handled
-	late     time.Duration // by which groups were flushed after their turns
-	turns    int           // flushes of groups at their turns
+	flushing time.Duration // total time in flushes
+	messages uint64        // number of messages handled by its actors
+	late     time.Duration // total delay of flushes after their turns
+	turns    int           // number of flushes of groups at their turns
 }
 
-// pressure is above 1 if a shard that was at before has got too little of the processors in the time since then.
+// pressure returns a value above 1 if the shard got too little processor time in the period took, during
+// which its work increased from before to w.
 func (w workDone) pressure(before workDone, took, interval time.Duration) float64 {
 	share := float64(w.flushing-before.flushing) / float64(took)
 	if interval < 0 {
@@ -47,29 +50,32 @@ func (w workDone) pressure(before workDone, took, interval time.Duration) float6
 }
 
 const (
-	// strainStretch is the time over which work is judged, and strainProbe that of an interruption.
+	// strainStretch is the period over which work is judged, and strainProbe the length of an interruption.
 	strainStretch = 125 * time.Millisecond
 	strainProbe   = 50 * time.Millisecond
-	// strainShare is the share of its time in flushes that strains an adaptive shard, strainShareFixed one with an
-	// interval, or flushes late by strainLate of it on average. Two stretches count.
+	// An adaptive shard is strained if it spends more than strainShare of its time in flushes. A shard with
+	// an interval is strained if it spends more than strainShareFixed, or if it flushes late by more than
+	// strainLate of the interval on average. Two consecutive stretches are considered.
 	strainShare      = 0.7
 	strainShareFixed = 0.9
 	strainLate       = 0.2
-	// strainRate is the part of the messages at its beginning below which strain ends.
+	// strain ends when the message rate falls below strainRate times the rate when it began.
 	strainRate = 0.75
-	// strainHoldMin is how long strain lasts until an interruption. It doubles, up to strainHoldMax, each time strain was
-	// still needed: interruptions are at most a hundredth of the time, and a moment's trouble does not hold output for long.
+	// strainHoldMin is how long strain lasts before the first interruption. Each interruption that finds
+	// strain to be still necessary doubles that time, up to strainHoldMax. So interruptions take at most a
+	// hundredth of the time, and a brief overload does not delay output for long.
 	strainHoldMin = 5 * time.Second
 	strainHoldMax = 40 * time.Second
 )
 
-// strainedInterval is the interval of an adaptive shard under strain. That of another shard is strainTimes its own.
+// strainedInterval is the interval of an adaptive shard under strain. For other shards, the interval is
+// multiplied by strainTimes.
 const (
 	strainedInterval = 30 * time.Millisecond
 	strainTimes      = 2
 )
 
-// check judges the shards once per stretch.
+// check judges the shards once per stretch. It returns at once if the stretch is not over.
 func (s *strain) check(shards []*Shard) {
 	now := time.Now()
 	took, stretch := now.Sub(s.at), strainStretch
@@ -81,7 +87,7 @@ func (s *strain) check(shards []*Shard) {
 	if took < stretch {
 		return
 	}
-	known := s.shards != nil && took < 2*strainStretch // else something of the time between is not
+	known := s.shards != nil && took < 2*strainStretch // otherwise the period contains time without checks
 	if s.shards == nil {
 		s.shards = make([]shardStrain, len(shards))
 	}
@@ -97,14 +103,14 @@ func (s *strain) check(shards []*Shard) {
 		return
 	}
 	slices.SortFunc(s.order, func(a, b float64) int { return cmp.Compare(b, a) })
-	ofHalf := s.order[(len(s.order)-1)/2] // half of the shards have at least so much
+	ofHalf := s.order[(len(s.order)-1)/2] // half of the shards have at least this pressure
 	for i, sh := range shards {
 		of := &s.shards[i]
 		sh.strained.Store(of.judge.strained(now, max(of.pressure, ofHalf), of.rate))
 	}
 }
 
-// calm ends strain, because nothing is done any more.
+// calm ends strain when all shards are idle.
 func (s *strain) calm(shards []*Shard) {
 	for i := range s.shards {
 		s.shards[i].judge = strainJudge{}
@@ -112,17 +118,18 @@ func (s *strain) calm(shards []*Shard) {
 	}
 }
 
-// strainJudge decides when strain begins and ends.
+// strainJudge decides when strain begins and ends for one shard.
 type strainJudge struct {
 	on       bool
-	probing  bool          // strain is interrupted
-	pressure float64       // in the last stretch
-	rate     float64       // messages per second when strain began, or when it was last interrupted
-	since    time.Time     // when it began or was last interrupted
-	hold     time.Duration // the next interruption comes so long after that
+	probing  bool          // strain is being interrupted
+	pressure float64       // pressure in the last stretch
+	rate     float64       // messages per second when strain began or was last interrupted
+	since    time.Time     // when strain began, or when its last interruption ended
+	hold     time.Duration // time from since to the next interruption
 }
 
-// strained takes the last stretch's pressure and messages per second, and reports strain for the next one.
+// strained returns whether the shard is strained in the next stretch. pressure and rate (messages per second)
+// are those of the last stretch.
 func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 	last := j.pressure
 	j.pressure = pressure
@@ -132,7 +139,8 @@ func (j *strainJudge) strained(now time.Time, pressure, rate float64) bool {
 		j.since, j.hold = now, min(2*j.hold, strainHoldMax)
 	case !j.on && (last+pressure)/2 > 1:
 		j.on, j.rate, j.since, j.hold = true, rate, now, strainHoldMin
-	case j.on && rate < strainRate*j.rate && pressure <= 1: // fewer messages may also mean that a full machine handles fewer
+	// With pressure above 1, the rate may be lower only because the machine is overloaded
+	case j.on && rate < strainRate*j.rate && pressure <= 1:
 		j.on = false
 	case j.on && now.Sub(j.since) >= j.hold:
 		j.probing, j.on, j.rate = true, false, rate

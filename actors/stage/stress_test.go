@@ -14,7 +14,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Lanes of a load, by the way of sending it.
+// Ways of sending a load.
 const (
 	tell = iota
 	inOrder
@@ -26,24 +26,24 @@ const (
 // load is a message that counts its deliveries.
 type load struct {
 	producer, lane, seq int
-	fate                *atomic.Int32 // times delivered or returned as a dead letter
+	fate                *atomic.Int32 // how often it was delivered or became a dead letter
 	lost                *atomic.Int64
 }
 
 // OnDeadLetter implements stage.DeadLetter.
 func (l load) OnDeadLetter() { l.fate.Add(1); l.lost.Add(1) }
 
-// taker checks the order per producer and lane.
+// taker is an actor that checks the order of loads per producer and lane.
 type taker struct {
 	probe
 	t      *testing.T
 	inside atomic.Int32
 	last   map[[2]int]int
 	got    int
-	panics int // at this message
+	panics int // number of the message at which it panics
 }
 
-// settled is closed by a taker, or once it has stopped.
+// settled is a message. Its channel is closed when a taker receives it, or when it becomes a dead letter.
 type settled chan struct{}
 
 // OnDeadLetter implements stage.DeadLetter.
@@ -63,7 +63,7 @@ func (k *taker) Receive(c *stage.Context, msg any) {
 	}
 	lane := l.lane
 	if lane == inOrder || lane == postRun {
-		lane = post // they keep their place among the data
+		lane = post // these are delivered in order with the data
 	}
 	key := [2]int{l.producer, lane}
 	if last, ok := k.last[key]; ok && l.seq <= last {
@@ -82,8 +82,7 @@ func (k *taker) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// produce sends n loads and returns how many the actor did not take and left
-// with the producer.
+// produce sends n loads. It returns how many were refused and so still belong to the producer.
 func produce(ref *stage.Ref, producer, n int, lost *atomic.Int64, fates []atomic.Int32) (kept int) {
 	for seq := range n {
 		l := load{producer, rand.IntN(lanes), seq, &fates[seq], lost}
@@ -110,8 +109,7 @@ func produce(ref *stage.Ref, producer, n int, lost *atomic.Int64, fates []atomic
 	return kept
 }
 
-// Each message is delivered exactly once and in order, or is refused, or is a dead letter
-// once.
+// Each message is delivered exactly once and in order, or is refused, or becomes a dead letter exactly once.
 func TestStress(t *testing.T) {
 	const producers = 6
 	n := 20000
@@ -160,7 +158,7 @@ func TestStress(t *testing.T) {
 			if name == "crashed" {
 				s.Panics = 3
 			}
-			for _, r := range refs { // ends what is still in hand
+			for _, r := range refs { // wait until the messages still in progress are finished
 				done := make(settled)
 				r.Tell(done)
 				<-done
@@ -188,8 +186,8 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// Actors start and stop while others send to them: each message is delivered, refused or
-// a dead letter, and each child has its Exited.
+// Actors start and stop while others send to them. Each message is delivered, refused, or becomes a dead
+// letter, and there is one Exited for each child.
 func TestStressOfSpawns(t *testing.T) {
 	const rounds, talkers = 300, 4
 	s := stagetest.Start(t, func(o *stage.Options) { o.Shards = 2 })
@@ -220,7 +218,7 @@ func TestStressOfSpawns(t *testing.T) {
 	}
 	wg.Wait()
 	<-all
-	s.Panics = s.Count.ActorPanics.Load() // some were stopped first
+	s.Panics = s.Count.ActorPanics.Load() // some children were stopped before they could panic
 	s.Close()
 	for i := range fates {
 		if f := fates[i].Load(); f != 1 {

@@ -2,21 +2,21 @@ package stage
 
 import "time"
 
-// Timer sends its owner one message. It stops with its owner, who alone may call its methods.
+// Timer sends one message to its owner. It stops with its owner. Only the owner may call its methods.
 type Timer struct {
 	owner    *guard
 	msg      any
 	deadline time.Duration // on the shard's clock
-	until    time.Duration // if awake: when the timer fires; deadline is the end of the current part
-	place    int32         // in the heap of alarms; -1 if not there; guarded by its lock
+	until    time.Duration // if awake: when the timer fires; deadline is then the end of the current part
+	place    int32         // index in the heap of alarms, or -1 if not in it; guarded by alarms.mu
 	awake    bool          // created by AfterAwake
-	armed    bool          // and in owner.timers
-	// in owner.timers
+	armed    bool          // the timer is running and in owner.timers
+	// links in owner.timers
 	before, after *Timer
 }
 
-// After sends msg to the actor after d, on the control lane; never once it has stopped. Reset
-// starts a timer that has fired or stopped again without allocating.
+// After sends msg to the actor after d, in the control lane. It never does so after the actor has stopped.
+// Reset restarts a timer that has fired or was stopped, without allocating.
 func (c *Context) After(d time.Duration, msg any) *Timer {
 	t := &Timer{owner: (*guard)(c), msg: msg, place: -1}
 	if !c.self.mailbox.isClosedFast() {
@@ -25,8 +25,9 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 	return t
 }
 
-// AfterAwake is After for peers' deadlines, which none can meet while this process is suspended: it
-// waits in parts, and one that ends more than a second late moves the deadline (reliability.md 2.7).
+// AfterAwake is After for deadlines of remote peers, which cannot meet them while this process is suspended.
+// The timer waits in parts. If a part ends more than lateMin late, the deadline is moved by the delay
+// (reliability.md 2.7).
 func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
 	until := (*guard)(c).alarms().now() + d
 	t := c.After(partOf(d), msg)
@@ -35,16 +36,18 @@ func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
 }
 
 const (
-	// partMin is an awake timer's shortest part, partShare their maximum number: a pause counts from the end of its part.
+	// partMin is the minimum length of a part of an awake timer, and partShare the maximum number of parts. A
+	// suspension is noticed at the end of a part.
 	partMin   = time.Second
 	partShare = 20
-	// lateMin is the delay of a part from which it moves the deadline.
+	// lateMin is the minimum delay of a part that moves the deadline.
 	lateMin = time.Second
 )
 
 func partOf(d time.Duration) time.Duration { return min(d, max(partMin, d/partShare)) }
 
-// Reset makes the timer fire once, d from now, even if it has fired already; not once the owner stops.
+// Reset makes the timer fire once, d from now, even if it has fired already. It does nothing if the owner is
+// stopping.
 func (t *Timer) Reset(d time.Duration) {
 	if t.owner.self.mailbox.isClosedFast() {
 		return
@@ -56,7 +59,7 @@ func (t *Timer) Reset(d time.Duration) {
 	t.arm(d)
 }
 
-// Stop keeps the timer from firing; Reset may start it again. Safe on nil.
+// Stop prevents the timer from firing. Reset may start it again. A nil timer is allowed.
 func (t *Timer) Stop() {
 	if t == nil || !t.armed {
 		return
@@ -79,7 +82,7 @@ func (t *Timer) arm(d time.Duration) {
 	a.set(t, t.deadline)
 }
 
-// disarm takes the timer out of the owner's list.
+// disarm removes the timer from the owner's list.
 func (t *Timer) disarm() {
 	if t.after != nil {
 		t.after.before = t.before
@@ -92,7 +95,8 @@ func (t *Timer) disarm() {
 	t.armed, t.before, t.after = false, nil, nil
 }
 
-// due reports whether the timer fires now: not if it was stopped or reset meanwhile.
+// due reports whether the timer must fire now. It returns false if the timer was stopped or reset after it
+// was sent.
 func (t *Timer) due() bool {
 	now := t.owner.alarms().now()
 	if !t.armed || now < t.deadline {

@@ -11,7 +11,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// funcActor is an actor that calls the functions it is sent.
+// funcActor is an actor that calls the functions it receives.
 type funcActor struct {
 	fired int
 	last  func(*Context)
@@ -27,7 +27,7 @@ func (h *funcActor) Receive(c *Context, msg any) {
 	h.fired++
 }
 
-// armed counts the timers of an actor.
+// armed returns the number of armed timers of an actor, and checks their list.
 func armed(g *guard) (n int) {
 	var before *Timer
 	for t := g.timers; t != nil; t = t.after {
@@ -71,7 +71,7 @@ func TestTimersAreFreed(t *testing.T) {
 				}
 			}
 		})
-		if n, want := timers(), 90-34+4; n != want { // four of the stopped had fired
+		if n, want := timers(), 90-34+4; n != want { // four of the stopped timers had fired before
 			t.Errorf("%d timers, want %d", n, want)
 		}
 		time.Sleep(time.Minute)

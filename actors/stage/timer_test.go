@@ -10,7 +10,7 @@ import (
 	"troupe/actors/stage/stagetest"
 )
 
-// clocked is a probe that records its messages with the time since its creation.
+// clocked is a probe that records its messages and the times since its creation.
 type clocked struct {
 	*probe
 	born time.Time
@@ -56,20 +56,21 @@ func TestTimerResetAndStop(t *testing.T) {
 			synctest.Wait()
 		}
 		at(0, func(c *stage.Context) { timer = c.After(2*sec, "x") })
-		at(1*sec, func(*stage.Context) { timer.Reset(5 * sec) })  // later: not at 2
-		at(3*sec, func(*stage.Context) { timer.Reset(1 * sec) })  // sooner: at 4, not at 6
-		at(7*sec, func(*stage.Context) { timer.Reset(1 * sec) })  // after it fired: at 8
-		at(9*sec, func(*stage.Context) { timer.Reset(3 * sec) })  // at 12, but
-		at(10*sec, func(*stage.Context) { timer.Stop() })         // stopped,
-		at(20*sec, func(*stage.Context) { timer.Reset(2 * sec) }) // until started again: at 22
-		at(30*sec, func(*stage.Context) { timer.Stop() })         // nothing to stop
+		at(1*sec, func(*stage.Context) { timer.Reset(5 * sec) })  // later: does not fire at 2 s
+		at(3*sec, func(*stage.Context) { timer.Reset(1 * sec) })  // sooner: fires at 4 s, not at 6 s
+		at(7*sec, func(*stage.Context) { timer.Reset(1 * sec) })  // after it has fired: fires again at 8 s
+		at(9*sec, func(*stage.Context) { timer.Reset(3 * sec) })  // would fire at 12 s
+		at(10*sec, func(*stage.Context) { timer.Stop() })         // but is stopped
+		at(20*sec, func(*stage.Context) { timer.Reset(2 * sec) }) // started again: fires at 22 s
+		at(30*sec, func(*stage.Context) { timer.Stop() })         // there is nothing to stop
 		at(31*sec, func(c *stage.Context) { timer = nil; timer.Stop() })
 		time.Sleep(10 * sec)
 		p.want(t, 4*sec, 8*sec, 22*sec)
 	})
 }
 
-// A firing that waits in the mailbox while the timer is reset or stopped is ignored.
+// If the timer's message is already in the mailbox when the timer is reset or stopped, the message is
+// ignored.
 func TestTimerStaleFiring(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		p := newClocked()
@@ -77,12 +78,12 @@ func TestTimerStaleFiring(t *testing.T) {
 		ref.Tell(do(func(c *stage.Context) {
 			reset, stop, both := c.After(1*sec, "reset"), c.After(1*sec, "stop"), c.After(1*sec, "both")
 			again := c.After(1*sec, "again")
-			time.Sleep(2 * sec) // all four firings wait now
+			time.Sleep(2 * sec) // the messages of all four timers are in the mailbox now
 			reset.Reset(3 * sec)
 			stop.Stop()
 			both.Stop()
 			both.Reset(6 * sec)
-			again.Reset(0) // fires once, although two firings wait
+			again.Reset(0) // fires once, although two messages of it are in the mailbox
 		}))
 		time.Sleep(20 * sec)
 		p.want(t, 2*sec, 5*sec, 8*sec)
@@ -126,7 +127,7 @@ func TestTimerDiesInACrash(t *testing.T) {
 	})
 }
 
-// A tick that resets itself keeps its distance and its memory.
+// A timer that is reset at each tick keeps its interval and reuses its memory.
 func TestTimerAsATick(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		p := newClocked()
@@ -144,8 +145,8 @@ func TestTimerAsATick(t *testing.T) {
 	})
 }
 
-// A deadline of a peer moves by the time in which the actor could not run, and by no more;
-// others do not move.
+// The deadline of an awake timer moves by the time during which the actor could not run, and no further.
+// Other timers are not affected.
 func TestAnAwakeTimerMovesByTheLateness(t *testing.T) {
 	for _, c := range []struct{ pause, least, most time.Duration }{
 		{0, 30 * sec, 30 * sec},

@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// blockedMax is how long a batch may block a shard before another worker takes it: above a normal batch, below a frame.
+// blockedMax is how long a run of a mailbox may block a shard before another worker takes the shard over. It
+// is longer than a normal run and shorter than a frame.
 const blockedMax = 10 * time.Millisecond
 
 // warnEvery is the minimum time between two warnings about blocked shards.
 const warnEvery = time.Second
 
-// watch takes shards from owners blocked by one batch while mailboxes wait. It checks every
-// blockedMax and sleeps while no mailbox runs: no wake-ups, idle or busy.
+// watch takes shards from owners that are blocked in one run of a mailbox while other mailboxes wait. It
+// checks every blockedMax, and sleeps while no shard is active, so that an idle process has no periodic
+// wake-ups. It needs no wake-up while it is busy.
 type watch struct {
 	stage  *Stage
 	asleep atomic.Bool
@@ -21,9 +23,9 @@ type watch struct {
 	stop   chan struct{}
 	done   sync.WaitGroup
 
-	// of the goroutine
+	// owned by the watch goroutine
 	last      []progressSample
-	runs      uint64 // of all shards, at the last check
+	runs      uint64 // total runs of all shards at the last check
 	takeovers int
 	warnedAt  time.Time
 }
@@ -39,7 +41,7 @@ func (w *watch) close() {
 	w.done.Wait()
 }
 
-// wakeUp wakes the watch when a shard gets an owner. It costs an atomic load.
+// wakeUp wakes the watch when a shard gets an owner. If the watch is awake, it costs only an atomic load.
 func (w *watch) wakeUp() {
 	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
 		select {
@@ -54,7 +56,7 @@ func (w *watch) run() {
 	defer timer.Stop()
 	for {
 		w.asleep.Store(true)
-		if w.quiet() { // from here on a new owner calls stir
+		if w.quiet() { // from here on, a new owner calls wakeUp
 			w.stage.strain.calm(w.stage.shards)
 			select {
 			case <-w.stop:
@@ -99,7 +101,7 @@ func (w *watch) check() {
 	}
 }
 
-// tookOver logs that a shard was taken over, at most once per warnEvery.
+// tookOver counts a takeover, and logs takeovers at most once per warnEvery.
 func (w *watch) tookOver(shard, waiting int) {
 	w.takeovers++
 	now := time.Now()

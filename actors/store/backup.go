@@ -12,21 +12,23 @@ import (
 	"strings"
 )
 
-// ReplacedSuffix and a number end the name of a store that Restore has replaced; the last one has the highest number.
+// ReplacedSuffix, followed by a number, ends the name of a store that Restore has replaced. The store that was replaced
+// last has the highest number.
 const ReplacedSuffix = ".replaced."
 
 // Summary describes a checked backup.
 type Summary struct {
-	Version  int          // of the schema
-	Records  map[Kind]int // how many of each kind
-	Bytes    int64        // of the file
-	Damaged  []Damage     // records that are damaged in the backup, as they were in the store
-	Replaced string       // the file to which Restore has renamed the former store; empty if there was none
+	Version  int          // version of the schema
+	Records  map[Kind]int // number of records of each kind
+	Bytes    int64        // size of the file
+	Damaged  []Damage     // damaged records in the backup, which were already damaged in the store
+	Replaced string       // new name of the previous store, to which Restore has renamed it; empty if there was none
 }
 
-// Backup writes a copy of the store at path, as it is at one moment of the call, to a file that must not exist, and reads the copy:
-// Summary.Damaged names the records that are damaged in the store and so in the copy. Another process may have the store open, and
-// go on writing. The copy has a temporary name until it is complete and checked. A cancelled context leaves no file.
+// Backup writes a copy of the store at path to a new file, which must not exist. The copy is a consistent snapshot.
+// Backup then checks the copy: Summary.Damaged lists the records that are damaged in the store and thus in the copy.
+// Another process may have the store open and may write to it. The copy has a temporary name until it is complete and
+// checked. If the context is cancelled, no file is left.
 func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 	defer about("store: backup", &err)
 	if path, err = filepath.Abs(path); err != nil {
@@ -51,9 +53,10 @@ func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 	return sum, err
 }
 
-// snapshot writes the state of a store into a single file without a log.
+// snapshot writes the contents of a store to a single file without a log.
 func snapshot(ctx context.Context, path, to string) error {
-	// The log is checked only if nobody has the store open. An open one was checked when it was opened, and changes while it is read.
+	// Check the log only if no other process has the store open. The log of an open store was checked when the store
+	// was opened, and it changes while it is being read.
 	switch unlock, err := lock(path + lockSuffix); {
 	case err == nil:
 		defer unlock()
@@ -78,7 +81,8 @@ func snapshot(ctx context.Context, path, to string) error {
 	return err
 }
 
-// verify reads a whole file that nobody writes. It refuses what is not a store of a known version, or in which SQLite finds faults.
+// verify reads a whole file to which nobody writes. It returns an error if the file is not a store of a known version
+// or if SQLite finds it damaged.
 func verify(ctx context.Context, path string) (sum Summary, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -98,13 +102,14 @@ func verify(ctx context.Context, path string) (sum Summary, err error) {
 		return sum, err
 	}
 	sum = Summary{Records: make(map[Kind]int), Bytes: info.Size()}
-	if sum.Version, err = version(db); err != nil { // checkContent has compared it
+	if sum.Version, err = version(db); err != nil { // checkContent has already checked the version
 		return sum, err
 	}
 	return sum, errors.Join(sum.count(ctx, db, path)...)
 }
 
-// count counts the records of a database, and lists the damaged ones. It returns the errors of kinds that cannot be read.
+// count counts the records of a database and lists the damaged ones. It returns an error for each kind that cannot be
+// read.
 func (sum *Summary) count(ctx context.Context, db *sql.DB, path string) (failed []error) {
 	all, err := kinds(ctx, db)
 	if err != nil {
@@ -119,7 +124,7 @@ func (sum *Summary) count(ctx context.Context, db *sql.DB, path string) (failed 
 	return failed
 }
 
-// kinds returns the kinds of the stored records, sorted. It reads one record of each.
+// kinds returns the kinds of the stored records, sorted. It reads only one record of each kind.
 func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
 	err = eachRow(ctx, db, `WITH RECURSIVE found (kind) AS (SELECT min(kind) FROM records UNION ALL
 		SELECT (SELECT min(kind) FROM records WHERE kind > found.kind) FROM found WHERE kind IS NOT NULL) SELECT kind FROM found WHERE kind IS NOT NULL`,
@@ -132,8 +137,9 @@ func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
 	return all, err
 }
 
-// Restore replaces the store at path, which nobody may have open, with a backup, unless that has damaged records. The former store
-// is renamed with ReplacedSuffix and a number. If the process dies meanwhile, either the old store or the new one is there, complete.
+// Restore replaces the store at path with a backup. No process may have the store open. Restore refuses a backup with
+// damaged records. It renames the previous store with ReplacedSuffix and a number. If the process dies during Restore,
+// path holds either the complete old store or the complete new one.
 func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	defer about("store: restore", &err)
 	if _, err := os.Stat(from + logSuffix); err == nil {
@@ -153,7 +159,7 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 		if err := copyFile(from, temp); err != nil {
 			return err
 		}
-		if sum, err = verify(ctx, temp); err != nil { // the copy, because that will be opened
+		if sum, err = verify(ctx, temp); err != nil { // verify the copy, because it is the file that will be opened
 			return fmt.Errorf("%s cannot be used: %w", from, err)
 		}
 		if n := len(sum.Damaged); n > 0 {
@@ -166,7 +172,8 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	return sum, err
 }
 
-// setAside links the store at path, if any, to a second name, and moves its log away: SQLite would apply it to the next store.
+// setAside links the store at path, if there is one, to a second name. It also moves the store's log away, because
+// SQLite would otherwise apply it to the next store.
 func setAside(path, suffix string) (kept string, err error) {
 	if kept, err = unused(path + suffix); err != nil {
 		return "", err
@@ -175,7 +182,7 @@ func setAside(path, suffix string) (kept string, err error) {
 		return "", moveLog(path, kept)
 	}
 	if db, err := openFile(path); err == nil { // a damaged store keeps its log
-		if err := db.Close(); err != nil { // moves the log into the database
+		if err := db.Close(); err != nil { // checkpoints the log into the database
 			return "", err
 		}
 	}
@@ -185,7 +192,8 @@ func setAside(path, suffix string) (kept string, err error) {
 	return kept, os.Link(path, kept)
 }
 
-// unused returns name with a number appended that is higher than those in use: an earlier file may be the only copy of its data.
+// unused returns name with a number appended that is higher than all numbers in use. It must not reuse a number,
+// because the earlier file may be the only copy of its data.
 func unused(name string) (string, error) {
 	names, err := os.ReadDir(filepath.Dir(name))
 	if err != nil {
@@ -194,7 +202,7 @@ func unused(name string) (string, error) {
 	last := 0
 	for _, other := range names {
 		if tail, ok := strings.CutPrefix(other.Name(), filepath.Base(name)); ok {
-			digits, _, _ := strings.Cut(tail, "-") // a log's name ends with -wal
+			digits, _, _ := strings.Cut(tail, "-") // the name of a log ends with -wal
 			if n, err := strconv.Atoi(digits); err == nil {
 				last = max(last, n)
 			}

@@ -23,8 +23,8 @@ func none(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// A backup of a store that is being written has the state of one moment: all commits that
-// were answered before, and each commit complete.
+// A backup of a store that is being written contains the state at one moment: all commits that were answered before,
+// and each commit completely.
 func TestBackupWhileCommitsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")
@@ -120,7 +120,7 @@ func TestRestoreKeepsTheOldStore(t *testing.T) {
 	none(t, dir, "store.db"+tempSuffix, "store.db"+logSuffix, "store.db-shm")
 }
 
-// Restore replaces a store whose process died together with its log; Backup copies both.
+// Restore replaces a store whose process died, together with its log. Backup copies both.
 func TestDeadStore(t *testing.T) {
 	path := crashed(t)
 	backup := filepath.Join(t.TempDir(), "backup.db")

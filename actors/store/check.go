@@ -10,13 +10,14 @@ import (
 	"path/filepath"
 )
 
-// Reader reads a store for Check and never writes. Another process may have the store open. Reader implements Store and refuses commits.
+// Reader reads a store for Check. It never writes and refuses commits. Another process may have the store open. Reader
+// implements Store.
 type Reader struct {
 	path   string
 	db     *sql.DB
 	unlock func()
-	log    error // fault of the log; checked only if nobody has the store open
-	schema error // fault of the schema
+	log    error // damage of the log; checked only if no other process has the store open
+	schema error // damage of the schema
 }
 
 var _ Store = (*Reader)(nil)
@@ -24,12 +25,12 @@ var _ Store = (*Reader)(nil)
 // Report describes the contents of a store and their damage.
 type Report struct {
 	Summary
-	Broken []string // faults that SQLite finds in the file, and those of its log
+	Broken []string // damage of the file found by SQLite, and damage of the log
 }
 
 const brokenMax = 20
 
-// OpenReader opens the store at a path. The error says why the file is not a store.
+// OpenReader opens the store at a path. It returns an error if the file is not a store.
 func OpenReader(path string) (r *Reader, err error) {
 	defer about("store", &err)
 	if path, err = filepath.Abs(path); err != nil {
@@ -46,7 +47,7 @@ func OpenReader(path string) (r *Reader, err error) {
 	case err != nil:
 		return nil, err
 	default:
-		if unlock, err := lock(path + lockSuffix); err == nil { // the log of an open store changes
+		if unlock, err := lock(path + lockSuffix); err == nil { // the log of an open store changes, so it is not checked
 			r.unlock, r.log = unlock, checkLog(path+logSuffix)
 		} else if !errors.Is(err, errLocked) {
 			return nil, err
@@ -64,7 +65,7 @@ func OpenReader(path string) (r *Reader, err error) {
 	return r, nil
 }
 
-// Check reads the whole store. Damage is reported in the Report, not as an error.
+// Check reads the whole store. It reports damage in the Report, not as an error.
 func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	info, err := os.Stat(r.path)
 	if err != nil {
@@ -89,7 +90,7 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	return report, ctx.Err()
 }
 
-// quickCheck returns the faults that SQLite finds in a file, at most so many.
+// quickCheck returns the faults that SQLite finds in a file. most limits their number.
 func quickCheck(ctx context.Context, db *sql.DB, most int) (found []string, err error) {
 	err = eachRow(ctx, db, fmt.Sprintf("PRAGMA quick_check(%d)", most), func(rows *sql.Rows) error {
 		var result string
@@ -107,7 +108,7 @@ func (r *Reader) Load(kind Kind, f func(id string, value []byte) error) ([]Damag
 	return load(context.Background(), r.db, r.path, kind, f)
 }
 
-// Commit implements Store: it refuses.
+// Commit implements Store. It always refuses.
 func (r *Reader) Commit(_ []Change, done func(error)) {
 	if done != nil {
 		done(ErrClosed)

@@ -18,8 +18,8 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// subject is a Store for the tests that every Store passes. Reopen closes the store and
-// returns one with the same records, or nil if the store does not keep them.
+// subject is a Store for the tests that every Store must pass. reopen closes the store and returns one with the same
+// records. It returns nil if the store does not keep its records.
 type subject struct {
 	Store
 	reopen func() Store
@@ -39,7 +39,7 @@ func subjects(t *testing.T, test func(t *testing.T, s subject)) {
 	})
 }
 
-// open opens a store, which is closed at the end of the test if it is still open.
+// open opens a store. The end of the test closes it if it is still open.
 func open(t testing.TB, path string) *SQLite {
 	t.Helper()
 	s := assert.Value(Open(Options{Path: path}))(t)
@@ -52,14 +52,14 @@ func closeStore(t testing.TB, s Store) {
 	assert.NoError(t, s.Close())
 }
 
-// commit waits for its answer.
+// commitNow commits changes and waits for the answer.
 func commitNow(s Store, changes ...Change) error {
 	answer := make(chan error, 1)
 	s.Commit(changes, func(err error) { answer <- err })
 	return <-answer
 }
 
-// all returns the records of a kind, and checks their order.
+// all returns the records of a kind and checks their order.
 func all(t assert.T, s Store, kind Kind) map[string]string {
 	t.Helper()
 	got, last := make(map[string]string), ""
@@ -151,11 +151,11 @@ func TestCloseFlushesAndRefuses(t *testing.T) {
 	})
 }
 
-// The answers of one caller come in the order of its commits, and Flush waits for them.
+// The commits of one caller are answered in order, and Flush waits for the answers.
 func TestAnswersComeInOrder(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
 		const callers, each = 8, 200
-		var order [callers][]int // each written by done alone, which is called by one goroutine at a time
+		var order [callers][]int // each is written only in done, which only one goroutine at a time calls
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		for c := range callers {
@@ -186,7 +186,7 @@ func TestAnswersComeInOrder(t *testing.T) {
 	})
 }
 
-// A store behaves like a map, with any commits of any goroutine and any number of restarts.
+// A store must behave like a map, with any commits from any goroutine and any number of restarts.
 func TestStoreIsAMap(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); testing.Short() && f.Value.String() == f.DefValue {
 		assert.NoError(t, f.Value.Set("20"))
@@ -248,7 +248,7 @@ func TestStoreIsAMap(t *testing.T) {
 	}
 }
 
-// within fails a test that hangs, before the limit of all tests does.
+// within fails a test that hangs before the time limit of the whole test run is reached.
 func within(t testing.TB, d time.Duration, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})

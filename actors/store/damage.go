@@ -9,20 +9,22 @@ import (
 	"troupe/messages"
 )
 
-// Damage is a record that cannot be used: it was changed since it was written, or is inconsistent.
+// Damage describes a record that cannot be used, because it has changed since it was written or because it is
+// inconsistent.
 type Damage struct {
 	Kind Kind
 	ID   string
 	Err  error
 }
 
-// String returns the record's name and its fault. It shortens the id of a player session, with which the player logs in.
+// String returns the record's name and its fault. It shortens the id of a player session, because that id is the
+// player's login credential.
 func (d Damage) String() string { return d.Name() + ": " + d.Err.Error() }
 
-// Name returns the kind and the id, shortened as in String.
+// Name returns the kind and the id of the record. The id is shortened as in String.
 func (d Damage) Name() string {
 	id := d.ID
-	if d.Kind == PlayerSession || strings.HasPrefix(id, "psess-") { // the kind itself may be damaged
+	if d.Kind == PlayerSession || strings.HasPrefix(id, "psess-") { // the kind may be damaged too
 		id = messages.PlayerSessionID(id).Short()
 	}
 	return string(d.Kind) + " " + id
@@ -34,13 +36,14 @@ var ErrChanged = errors.New("has a wrong checksum")
 // ErrIncomplete says that a record lacks a required field.
 var ErrIncomplete = errors.New("is not complete")
 
-// Unread lists the damaged records of one owner's kinds, until they are overwritten. Only one goroutine may use it at a time.
+// Unread lists the damaged records of the kinds that one owner reads. They are damaged until they are overwritten.
+// Unread is not safe for concurrent use.
 type Unread struct {
 	damaged []Damage
 	ids     map[Kind]map[string]bool
 }
 
-// Load calls Store.Load and adds the damaged records.
+// Load calls Store.Load and adds the damaged records to u.
 func (u *Unread) Load(s Store, kind Kind, f func(id string, value []byte) error) error {
 	damaged, err := s.Load(kind, f)
 	for _, d := range damaged {
@@ -49,7 +52,7 @@ func (u *Unread) Load(s Store, kind Kind, f func(id string, value []byte) error)
 	return err
 }
 
-// Add adds a record with its fault.
+// Add adds a damaged record with its fault.
 func (u *Unread) Add(kind Kind, id string, err error) {
 	if u.ids == nil {
 		u.ids = make(map[Kind]map[string]bool)
@@ -64,13 +67,14 @@ func (u *Unread) Add(kind Kind, id string, err error) {
 // Has reports whether a record is damaged.
 func (u *Unread) Has(kind Kind, id string) bool { return u.ids[kind][id] }
 
-// IDs returns the ids of the damaged records of a kind. The map must not be changed.
+// IDs returns the ids of the damaged records of a kind. The caller must not change the map.
 func (u *Unread) IDs(kind Kind) map[string]bool { return u.ids[kind] }
 
-// Damaged returns all damaged records, in the order of Add.
+// Damaged returns all damaged records in the order in which they were added.
 func (u *Unread) Damaged() []Damage { return u.damaged }
 
-// Read calls take with each record of a kind and its stored size. Records that cannot be decoded, or that take refuses, are added to u.
+// Read calls take with each record of a kind and its stored size in bytes. Records that cannot be decoded, or for which
+// take returns an error, are added to u.
 func Read[T any](s Store, u *Unread, kind Kind, take func(id string, record *T, bytes int) error) error {
 	return u.Load(s, kind, func(id string, value []byte) error {
 		record := new(T)
@@ -87,8 +91,8 @@ func Read[T any](s Store, u *Unread, kind Kind, take func(id string, record *T, 
 	})
 }
 
-// InEffect returns the records to start with: the stored ones, and the configured ones that were never changed or deleted. The
-// store keeps a record of a configured one that was deleted; deleted recognises it.
+// InEffect returns the records to start with: the stored ones, and those configured ones that were never changed or
+// deleted. If a configured record was deleted, the store keeps a marker record, which deleted recognizes.
 func InEffect[T any](stored, configured []T, name func(T) string, deleted func(T) bool) (all []T) {
 	known := make(map[string]bool, len(stored))
 	for _, r := range stored {

@@ -12,8 +12,8 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// crashed makes a store whose process died: five commits are in the database, ten in the
-// log, each of 3 records. It returns its path.
+// crashed creates a store whose process died and returns its path. Five commits are in the database and ten in the log.
+// Each commit has 3 records.
 func crashed(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func three(i int) []Change {
 	return []Change{{Fleet, fmt.Sprint(i), value}, {Alias, fmt.Sprint(i), value}, {Fleet, "last", []byte(fmt.Sprint(i))}}
 }
 
-// commits returns how many of the commits of three a store has; -1 for a state that it never
+// commits returns how many of the commits from crashed a store contains. It returns -1 for a state that the store never
 // had.
 func commits(s Store) (int, error) {
 	fleets, aliases := make(map[string]string), make(map[string]string)
@@ -67,8 +67,7 @@ func commits(s Store) (int, error) {
 	return n, nil
 }
 
-// reopened opens a damaged store and reads its records. It returns how many commits it has,
-// or the error.
+// reopened opens a damaged store and reads its records. It returns the number of commits or the error.
 func reopened(t testing.TB, path string) (int, error) {
 	t.Helper()
 	s, err := Open(Options{Path: path})
@@ -79,7 +78,7 @@ func reopened(t testing.TB, path string) (int, error) {
 	return commits(s)
 }
 
-// copyStore copies a store, with its log.
+// copyStore copies a store and its log.
 func copyStore(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy.db")
@@ -90,7 +89,7 @@ func copyStore(t testing.TB, from string) string {
 	return to
 }
 
-// ends returns where each transaction of a log ends.
+// ends returns the offsets at which the transactions of a log end.
 func ends(log []byte) (at []int) {
 	for end := logHeader + frameHeader + pageSize; end <= len(log); end += frameHeader + pageSize {
 		if binary.BigEndian.Uint32(log[end-frameHeader-pageSize+4:]) != 0 {
@@ -100,8 +99,7 @@ func ends(log []byte) (at []int) {
 	return at
 }
 
-// A log that is cut anywhere has its complete transactions.
-// RL-22, RL-116.
+// A log that is cut off anywhere contains its complete transactions. RL-22, RL-116.
 func TestTornLog(t *testing.T) {
 	path := crashed(t)
 	log, err := os.ReadFile(path + logSuffix)
@@ -129,9 +127,8 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// A damaged last transaction is dropped, because a power failure may cause that. With damage
-// before it, the store is refused with the name of the file.
-// RL-22.
+// A damaged last transaction is dropped, because a power failure may cause such damage. If there is damage before it,
+// the store is refused with an error that names the file. RL-22.
 func TestDamagedLog(t *testing.T) {
 	path := crashed(t)
 	log, err := os.ReadFile(path + logSuffix)
@@ -149,7 +146,7 @@ func TestDamagedLog(t *testing.T) {
 		got, err := reopened(t, damaged)
 		last := i >= at[len(at)-2]
 		if i < logHeader && i >= 12 && i < 16 && got == 15 {
-			continue // the checkpoint's number has no effect
+			continue // the checkpoint number has no effect
 		}
 		if last && (err != nil || got != 14) || !last && (err == nil || !strings.Contains(err.Error(), damaged+logSuffix)) {
 			t.Errorf("byte %d: %d commits, %v", i, got, err)
@@ -157,7 +154,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// A changed byte anywhere in the database is found, or changes nothing.
+// A changed byte anywhere in the database is either detected or has no effect.
 func TestDamagedDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, path)
@@ -165,7 +162,7 @@ func TestDamagedDatabase(t *testing.T) {
 		assert.NoError(t, commitNow(s, three(i)...))
 	}
 	closeStore(t, s)
-	assert.NoError(t, os.WriteFile(path+logSuffix, nil, 0o600)) // copyStore wants one
+	assert.NoError(t, os.WriteFile(path+logSuffix, nil, 0o600)) // copyStore expects a log
 	whole, err := os.ReadFile(path)
 	assert.NoError(t, err)
 	step, refused, harmless := 179, 0, 0
@@ -174,7 +171,7 @@ func TestDamagedDatabase(t *testing.T) {
 	}
 	for i := 0; i < len(whole); i += step {
 		if i > 100 && i < 3900 {
-			continue // empty middle of the first page
+			continue // the unused middle of the first page
 		}
 		damaged := copyStore(t, path)
 		text := []byte(string(whole))
@@ -233,8 +230,8 @@ func cutHalf(t *testing.T, path string) error {
 	return os.Truncate(path, 2*pageSize)
 }
 
-// FuzzOpen changes bytes of a store and its log: the store opens with a state that it once
-// had, or is refused.
+// FuzzOpen changes bytes of a store and its log. The store must either open with a state that it once had or be
+// refused.
 func FuzzOpen(f *testing.F) {
 	path := crashed(f)
 	f.Add(false, uint32(100), []byte{1, 2, 3})

@@ -26,9 +26,8 @@ func init() {
 	children["limit"] = commitOverALimit
 }
 
-// On a full disk changes are refused, and answered commits stay; the store writes again as
-// soon as there is room.
-// RL-116.
+// On a full disk changes are refused, and acknowledged commits are kept. The store writes again as soon as there is
+// room. RL-116.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("troupe-test", dir, "tmpfs", 0, "size=4m"); err != nil {
@@ -92,7 +91,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The same with a limit on the file size, for systems on which the test cannot mount a disk.
+// The same test with a limit on the file size, for systems on which a test cannot mount a disk.
 func TestFullFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	l := live(t, "limit", path, "1", "", nil)
@@ -102,7 +101,7 @@ func TestFullFile(t *testing.T) {
 	compare(t, path, l)
 }
 
-// compare compares the store with the answers that a child had.
+// compare compares the store with the answers that a child process received.
 func compare(t *testing.T, path string, l life) {
 	t.Helper()
 	there := all(t, open(t, path), Fleet)
@@ -141,12 +140,11 @@ func commitOverALimit() {
 	mustDo(unix.Setrlimit(unix.RLIMIT_FSIZE, &old))
 	tell(s, "after", 10)
 	fmt.Println("end")
-	os.Exit(0) // as if it had died
+	os.Exit(0) // as if the process had died
 }
 
-// When a sync fails, the state of the disk is unknown. The commit is refused, and the next
-// process must not find it, although all its bytes are in the file.
-// RL-21, RL-116.
+// When a sync fails, the state of the disk is unknown. The commit is refused, and the next process must not find it,
+// although all its bytes are in the file. RL-21, RL-116.
 func TestFailedSync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	l := live(t, "sync", path, "1", "", nil)
@@ -171,7 +169,7 @@ func commitWithoutSync() {
 		tell(s, fmt.Sprint("bad-", i), 100)
 	}
 	fmt.Println("end")
-	os.Exit(0) // as if it had died
+	os.Exit(0) // as if the process had died
 }
 
 func mustOpen() *SQLite {
@@ -187,7 +185,7 @@ func mustDo(err error) {
 	}
 }
 
-// fileOf returns the number under which this process has a file open.
+// fileOf returns the descriptor under which this process has a file open.
 func fileOf(path string) uint32 {
 	open, err := os.ReadDir("/proc/self/fd")
 	mustDo(err)
@@ -202,9 +200,9 @@ func fileOf(path string) uint32 {
 	return 0
 }
 
-// failSync makes the kernel answer EIO to each sync of a file until the process ends.
+// failSync makes the kernel answer every sync of a file with EIO until the process ends.
 func failSync(file uint32) bool {
-	const nr, arg0 = 0, 16 // offsets in seccomp_data; of a little-endian argument the low half
+	const nr, arg0 = 0, 16 // offsets in seccomp_data; the argument is little-endian, so this is its low half
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
 	}

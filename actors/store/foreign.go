@@ -10,20 +10,21 @@ import (
 	"sync"
 )
 
-// errForeign says that the tables of a file are not those of this program: reading them could run what somebody else wrote.
+// errForeign says that the tables of a file are not those of this program. Such a file must not be read, because
+// reading it could run SQL that somebody else has put there.
 var errForeign = errors.New("is no store of this program, or was changed")
 
-// schema is the SQL of everything in a database, by type and name.
+// schema maps the type and name of each database object to its SQL.
 type schema map[string]string
 
-// ownSchemas returns the schemas that this program makes, by version.
+// ownSchemas returns the schemas that this program creates, indexed by version.
 var ownSchemas = sync.OnceValues(func() (all []schema, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	db.SetMaxOpenConns(1) // each connection would have its own in-memory database
 	for _, step := range append([]string{versionsTable}, migrations...) {
 		if _, err := db.Exec(step); err != nil {
 			return nil, err
@@ -38,12 +39,13 @@ var ownSchemas = sync.OnceValues(func() (all []schema, err error) {
 })
 
 func schemaOf(db *sql.DB) (schema, error) {
-	const all = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')" // ANALYZE leaves these
+	// ANALYZE creates the excluded tables
+	const all = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')"
 	s := make(schema)
 	err := eachRow(context.Background(), db, all, func(rows *sql.Rows) error {
 		var name, text string
 		err := rows.Scan(&name, &text)
-		if _, twice := s[name]; twice { // SQLite makes no such file
+		if _, twice := s[name]; twice { // SQLite does not create such a file
 			name += " twice"
 		}
 		s[name] = text
@@ -52,8 +54,9 @@ func schemaOf(db *sql.DB) (schema, error) {
 	return s, err
 }
 
-// checkSchema refuses a database that has other tables than those of its version: a trigger or a view would run SQL of whoever put it
-// there. If only more is there than these, the error is errBroken: the records can be copied.
+// checkSchema returns an error if a database does not have exactly the tables of its version. A foreign trigger or view
+// would run the SQL of whoever put it there. If the only problem is additional objects, the error wraps errBroken,
+// because the records can still be copied.
 func checkSchema(db *sql.DB) error {
 	own, err := ownSchemas()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// listing is all that is in a folder: names, modes and contents.
+// listing returns everything in a folder: names, modes and contents.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -36,7 +36,7 @@ func listing(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// A file that is not a store is not changed by any function that opens stores.
+// No function that opens stores may change a file that is not a store.
 func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 	for name, test := range map[string]struct {
 		make func(path string) error
@@ -98,8 +98,8 @@ func TestAStoreMayHaveBeenAnalyzed(t *testing.T) {
 	checkV1(t, open(t, path))
 }
 
-// A store that somebody has given triggers, views or other tables is refused wherever a store is opened, and named. With
-// the right tables, --skip-damaged copies the records.
+// A store to which somebody has added triggers, views or other tables is refused wherever a store is opened, and the
+// error names it. If its own tables are unchanged, --skip-damaged copies the records.
 func TestForeignSchemaIsRefused(t *testing.T) {
 	for _, c := range []struct{ sql, named string }{
 		{"CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM records WHERE kind = 'fleet'; END", "trigger t"},
@@ -127,7 +127,7 @@ func TestForeignSchemaIsRefused(t *testing.T) {
 			refused("restore", err)
 			_, err = Backup(t.Context(), path, filepath.Join(t.TempDir(), "backup.db"))
 			refused("backup", err)
-			more := !strings.HasPrefix(c.named, "table ") || c.named == "table other" // the tables themselves are right
+			more := !strings.HasPrefix(c.named, "table ") || c.named == "table other" // the store's own tables are unchanged
 			r, err := OpenReader(path)
 			if !more {
 				refused("check", err)

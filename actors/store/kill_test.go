@@ -19,17 +19,17 @@ import (
 	"troupe/actors/fault"
 )
 
-// A child process commits under load and says which commits were answered; it is killed,
-// and the store it leaves behind must have all of those, and each commit whole.
+// A child process commits under load and prints which commits were answered. The parent kills it. The store must then
+// contain all answered commits, and each commit must be complete.
 
 const (
-	childVariable = "TROUPE_TEST_CHILD" // the child's task; absent: this is not a child
+	childVariable = "TROUPE_TEST_CHILD" // the task of the child process; if it is not set, this is not a child process
 	storeVariable = "TROUPE_TEST_STORE"
 	roundVariable = "TROUPE_TEST_ROUND"
 
 	callers   = 8
-	inFlight  = 4    // commits of one caller
-	eachMost  = 4000 // commits of one caller
+	inFlight  = 4    // number of concurrent commits of one caller
+	eachMost  = 4000 // number of commits of one caller
 	perCommit = 3
 )
 
@@ -62,16 +62,16 @@ func commitUnderLoad() {
 	wg.Wait()
 	s.Flush()
 	fmt.Println("end")
-	io.Copy(io.Discard, os.Stdin) // until the parent has had enough
+	io.Copy(io.Discard, os.Stdin) // until the parent kills this process or closes the pipe
 }
 
-// life is the output of one child.
+// life is the output of one child process.
 type life struct {
 	acked, refused map[string]bool
 	ended, killed  bool
 }
 
-// live runs a child until it dies. Killed, if not nil, is called after the first answer.
+// live runs a child process until it dies. killed, if it is not nil, is called after the first answer.
 func live(t *testing.T, what, path, round, faults string, killed func(p *os.Process)) life {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -108,7 +108,7 @@ func live(t *testing.T, what, path, round, faults string, killed func(p *os.Proc
 	return l
 }
 
-// inspect returns the commits that the store has, and fails if one is incomplete.
+// inspect returns the commits in the store. It fails if one is incomplete.
 func inspect(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	s := open(t, path)
@@ -130,13 +130,13 @@ func inspect(t *testing.T, path string) map[string]bool {
 	return there
 }
 
-// kills are the lives on one store.
+// kills is a sequence of child processes on one store.
 type kills struct {
 	t             *testing.T
 	path          string
 	rounds, acked int
-	known         map[string]bool // ever acked
-	never         map[string]bool // ever refused
+	known         map[string]bool // all commits that were ever acknowledged
+	never         map[string]bool // all commits that were ever refused
 }
 
 func (k *kills) round(faults string, killed func(*os.Process)) (l life) {
@@ -158,7 +158,7 @@ func (k *kills) round(faults string, killed func(*os.Process)) (l life) {
 			refused++
 		}
 	}
-	for c := range callers { // a durable commit has all earlier ones of its caller
+	for c := range callers { // if a commit is durable, all earlier ones of its caller must be durable too
 		missing := false
 		for i := range eachMost {
 			id := fmt.Sprintf("%d-%d-%d", k.rounds, c, i)
@@ -191,7 +191,8 @@ func TestNothingAnsweredIsLostAtRandomKills(t *testing.T) {
 	}
 	for range rounds {
 		l := k.round("", func(p *os.Process) {
-			time.Sleep(time.Duration(r.Int64N(int64(150 * time.Millisecond)))) // the kill's time is what is tried, not waited for
+			// The test varies the time of the kill. The sleep does not wait for anything.
+			time.Sleep(time.Duration(r.Int64N(int64(150 * time.Millisecond))))
 			p.Kill()
 		})
 		if len(l.acked) == 0 {
@@ -231,7 +232,7 @@ func TestNothingAnsweredIsLostAtAnyFailpoint(t *testing.T) {
 	}
 }
 
-// An error refuses the commits that wait at that moment; later ones are tried.
+// An error refuses the commits that are waiting at that moment. Later commits are tried.
 func TestAnErrorRefusesTheWaitingCommits(t *testing.T) {
 	if !fault.Enabled {
 		t.Skip("built without -tags faults")

@@ -10,7 +10,8 @@ import (
 
 var errLocked = errors.New("another process has it open")
 
-// lock takes a lock file for this process. The file is never removed: otherwise two processes could lock two different files.
+// lock locks a lock file for this process. The file is never removed, because otherwise two processes could lock two
+// different files.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks a file until unlockFile or the end of the process.
+// lockFile locks a file until unlockFile is called or the process ends.
 func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -18,7 +18,8 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// unlockFile ends the lock. Closing is not enough: a child that is being forked holds a copy of the descriptor until its exec.
+// unlockFile releases the lock. Closing the file is not enough, because a child process that is being forked holds a
+// copy of the descriptor until its exec.
 func unlockFile(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 func syncDir(dir string) error {

@@ -12,8 +12,7 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// A copy of the lock file's descriptor, as a child process has until its exec, does not hold
-// the lock.
+// A copy of the lock file's descriptor does not hold the lock. A child process has such a copy until its exec.
 func TestACopyOfTheDescriptorDoesNotHoldTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	f := assert.Value(os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600))(t)

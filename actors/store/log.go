@@ -9,17 +9,17 @@ import (
 	"os"
 )
 
-// The log (SQLite's WAL file, sqlite.org/fileformat2.html#the_write_ahead_log) has a header and frames of one page each. A frame is
-// valid if it has the header's salts, a correct cumulative checksum, and belongs to a transaction whose last frame is valid. For
-// SQLite the log ends at the first frame that is not valid.
+// The log (SQLite's WAL file, sqlite.org/fileformat2.html#the_write_ahead_log) consists of a header and frames. Each
+// frame holds one page. A frame is valid if it has the header's salts and a correct cumulative checksum, and if the
+// last frame of its transaction is valid. For SQLite the log ends at the first invalid frame.
 const (
 	logHeader   = 32
 	frameHeader = 24
-	logMagic    = 0x377f0682 // plus one if the checksums are of big-endian words
+	logMagic    = 0x377f0682 // plus one if the checksums use big-endian words
 	pageSize    = 4096
 )
 
-// logLength returns the length in bytes of a log with a number of pages.
+// logLength returns the length, in bytes, of a log with the given number of pages.
 func logLength(pages int64) int64 {
 	if pages == 0 {
 		return 0
@@ -27,8 +27,9 @@ func logLength(pages int64) int64 {
 	return logHeader + pages*(frameHeader+pageSize)
 }
 
-// checkLog refuses a log that is damaged before its last transaction. Each transaction is synced before the next is written, so the
-// end of a process or of power damages only the last one. Of other damage SQLite would silently drop all that follows.
+// checkLog returns an error if a log is damaged before its last transaction. Each transaction is synced before the next
+// one is written, so a crash or a power failure can damage only the last one. If the log is damaged earlier, SQLite
+// would silently drop everything that follows the damage.
 func checkLog(path string) (err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,10 +48,11 @@ func checkLog(path string) (err error) {
 	return nil
 }
 
-// errHeader says that the header is damaged. It is synced before the first frame, so no crash or power failure has done that.
+// errHeader says that the header is damaged. The header is synced before the first frame is written, so a crash or a
+// power failure cannot have damaged it.
 var errHeader = errors.New("is damaged at its beginning, so none of it can be read; restore a backup, or remove the file to go on without it")
 
-// lostTransactions counts the transactions that end at or after the first bad frame.
+// lostTransactions returns the number of transactions that end at or after the first invalid frame.
 func lostTransactions(r io.Reader) (int, error) {
 	var header [logHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -91,7 +93,7 @@ func logOrder(magic uint32) (binary.ByteOrder, bool) {
 	return binary.LittleEndian, magic == logMagic
 }
 
-// logSum updates a cumulative checksum; b has a multiple of eight bytes.
+// logSum updates a cumulative checksum. The length of b must be a multiple of eight bytes.
 func logSum(order binary.ByteOrder, s *[2]uint32, b []byte) {
 	for ; len(b) >= 8; b = b[8:] {
 		s[0] += order.Uint32(b) + s[1]

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Memory is a Store that keeps records for the life of the process. The zero value is ready.
+// Memory is a Store that keeps records only for the life of the process. The zero value is ready to use.
 type Memory struct {
 	mu      sync.Mutex
 	records map[Kind]map[string][]byte
@@ -28,7 +28,7 @@ func (m *Memory) Load(kind Kind, f func(id string, value []byte) error) ([]Damag
 	return nil, nil
 }
 
-// Commit implements Store; done is called before it returns.
+// Commit implements Store. It calls done before it returns.
 func (m *Memory) Commit(changes []Change, done func(error)) {
 	err := m.commit(changes)
 	if done != nil {

@@ -13,8 +13,8 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// v1 is a store of schema version 1 with three records of each of two kinds, made by the
-// first release with that schema.
+// v1 is a store of schema version 1 with three records of each of two kinds. The first release with that schema created
+// it.
 const v1 = "testdata/v1.db"
 
 func copyV1(t *testing.T) string {
@@ -52,7 +52,7 @@ func TestOldSchemaOpens(t *testing.T) {
 	checkV1(t, open(t, path))
 }
 
-// Migrations run one after the other, each once; one that fails does not change the store.
+// Migrations run one after the other, each only once. A migration that fails does not change the store.
 func TestMigrations(t *testing.T) {
 	path := copyV1(t)
 	db, err := connect(path)
@@ -106,7 +106,7 @@ func TestOneProcessAtATime(t *testing.T) {
 	open(t, path)
 }
 
-// Every connection has what durability needs.
+// Every connection has the settings that durability needs.
 func TestSettings(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "a b?c%d#e", "store.db"))
 	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "fullfsync": "1", "wal_autocheckpoint": "0"} {
@@ -119,7 +119,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Waiting commits are bounded in changes and in bytes; one larger commit alone is accepted.
+// The number and the size of waiting commits are limited. A single larger commit is accepted.
 func TestBusy(t *testing.T) {
 	s, err := Open(Options{Path: filepath.Join(t.TempDir(), "store.db"), WaitingChanges: 10, WaitingBytes: 10_000})
 	assert.NoError(t, err)
@@ -131,12 +131,12 @@ func TestBusy(t *testing.T) {
 	} {
 		hold, held := make(chan struct{}), make(chan struct{})
 		s.Commit([]Change{Delete(Fleet, "none")}, func(error) { close(held); <-hold })
-		<-held // holds the writer up
+		<-held // blocks the writer
 		later := make(chan error, 3)
 		for range cap(later) {
 			s.Commit(c, func(err error) { later <- err })
 		}
-		if len(later) == 0 { // refused commits were answered at once
+		if len(later) == 0 { // refused commits are answered at once
 			t.Errorf("%s: nothing was refused", what)
 		}
 		for range len(later) {
@@ -158,12 +158,12 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// The log does not grow without bound, and its length is the one that the writer assumes.
+// The log does not grow without limit, and its length is as the writer assumes.
 func TestLogIsMovedIntoTheDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, path)
 	for i := range 300 { // 30 MB
-		value := bytes.Repeat([]byte{byte(i)}, 100_000) // SQLite does not write an unchanged value
+		value := bytes.Repeat([]byte{byte(i)}, 100_000) // different values, because SQLite does not write an unchanged value
 		assert.NoError(t, commitNow(s, Change{Content, string(rune('a' + i%20)), value}))
 	}
 	s.Flush()
@@ -177,14 +177,14 @@ func TestLogIsMovedIntoTheDatabase(t *testing.T) {
 	}
 }
 
-// Commits that are refused together are answered in reverse order: the owner releases each
-// before those that it depends on.
+// Commits that are refused together are answered in reverse order, so that the owner can undo each commit before those
+// on which it depends.
 func TestRefusedCommitsAreAnsweredInReverse(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "store.db"))
 	held, hold := make(chan struct{}), make(chan struct{})
 	s.Commit([]Change{Put(Fleet, "a", 0)}, func(error) { close(held); <-hold })
 	<-held
-	var told []int // by the writer alone
+	var told []int // written only by the writer goroutine
 	for n := range 3 {
 		s.Commit([]Change{Put(Fleet, "a", n)}, func(err error) {
 			if err != nil {

@@ -8,7 +8,8 @@ import (
 	"troupe/actors/fault"
 )
 
-// A store that could not write finds out by itself that it can again: a host whose store fails is not ready, so nobody commits anything.
+// A store that could not write must find out on its own that it can write again. This is necessary because a host whose
+// store fails is not ready, so nobody commits anything.
 func TestAFailedStoreProbes(t *testing.T) {
 	if !fault.Enabled {
 		t.Skip("built without -tags faults")

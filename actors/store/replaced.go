@@ -14,10 +14,10 @@ type recordKey struct {
 
 // Kinds returns all kinds of records, sorted.
 func Kinds() []Kind {
-	return []Kind{Alias, Ban, Content, Event, Fleet, GameSession, Location, Match, MatchedGame, Matchmaker, Placement, PlayerSession, Queue, RuleSet, Script, Secret, Ticket, Trial}
+	return []Kind{Alias, Ban, Configured, Content, Event, Fleet, GameSession, Location, Match, MatchedGame, Matchmaker, Placement, PlayerSession, Queue, RuleSet, Script, Secret, Ticket, Trial}
 }
 
-// addDamaged adds to the damaged records, which are copied to a file before they are overwritten.
+// addDamaged adds records to s.damaged. A record in this list is copied to a file before it is overwritten.
 func (s *SQLite) addDamaged(damaged []Damage) {
 	if len(damaged) == 0 {
 		return
@@ -32,7 +32,7 @@ func (s *SQLite) addDamaged(damaged []Damage) {
 	}
 }
 
-// damagedIn returns the damaged records that a batch overwrites or deletes.
+// damagedIn returns the keys of the damaged records that a batch overwrites or deletes.
 func (s *SQLite) damagedIn(batch []commit) (keys []recordKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,8 @@ func (s *SQLite) damagedIn(batch []commit) (keys []recordKey) {
 	return keys
 }
 
-// keepDamaged appends the damaged records that a batch replaces to the file beside the store, in its transaction, and returns them.
+// keepDamaged copies the damaged records that a batch replaces to a file next to the store. It reads them in the
+// transaction of the batch. It returns their keys.
 func (s *SQLite) keepDamaged(ctx context.Context, batch []commit) ([]recordKey, error) {
 	keys := s.damagedIn(batch)
 	var all []damagedRecord
@@ -69,7 +70,7 @@ func (s *SQLite) keepDamaged(ctx context.Context, batch []commit) ([]recordKey, 
 	return keys, appendLines(s.path+DamagedSuffix, all)
 }
 
-// forgetDamaged drops keys from the damaged records: they have been overwritten or deleted.
+// forgetDamaged removes keys from s.damaged, because the records have been overwritten or deleted.
 func (s *SQLite) forgetDamaged(keys []recordKey) {
 	if len(keys) == 0 {
 		return
@@ -85,7 +86,8 @@ func (s *SQLite) forgetDamaged(keys []recordKey) {
 	}
 }
 
-// reportUnknown counts and logs damaged records of unknown kinds, which no owner loads: the kind itself is damaged.
+// reportUnknown counts and logs the damaged records of unknown kinds. No owner loads these records. Their kinds are
+// unknown because the kind itself is damaged.
 func (s *SQLite) reportUnknown() error {
 	ctx := context.Background()
 	all, err := kinds(ctx, s.db)

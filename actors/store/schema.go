@@ -17,7 +17,8 @@ import (
 	"modernc.org/sqlite" // registers itself as the driver
 )
 
-// appID marks a database file as a store of this program ("TRPE").
+// appID is the application id in the header of the database file. It marks the file as a store of this program
+// ("TRPE").
 const appID = 0x54525045
 
 const (
@@ -26,12 +27,13 @@ const (
 	tempSuffix = ".part"
 )
 
-// versionsTable is what a new store has before its first migration.
+// versionsTable creates the only table that a new store has before its first migration.
 const versionsTable = `CREATE TABLE versions (version INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT`
 
-// migrations create the schema: number n, from 1, leads to version n. A released one is never changed; new ones are appended.
+// migrations create the schema. The first migration leads to version 1, and so on. A released migration must never be
+// changed; new ones are appended.
 var migrations = []string{
-	// The checksum is over kind, id and value, because SQLite does not notice a changed value.
+	// The checksum covers kind, id and value, because SQLite does not detect a changed value.
 	`CREATE TABLE records (kind TEXT NOT NULL, id TEXT NOT NULL, value BLOB NOT NULL, sum INTEGER NOT NULL,
 		PRIMARY KEY (kind, id)) WITHOUT ROWID, STRICT`,
 }
@@ -54,7 +56,8 @@ func sum(kind Kind, id string, value []byte) int64 {
 	return int64(crc32.Update(n, castagnoli, value))
 }
 
-// identify refuses a file that is not a store. It only reads, before anything else, so that a mistyped path damages no file.
+// identify returns an error if a file is not a store. It only reads the file and is called before anything else, so
+// that a mistyped path does not damage a file.
 func identify(path string) error {
 	if err := isFile(path); err != nil {
 		return err
@@ -91,7 +94,8 @@ func isFile(path string) error {
 	return nil
 }
 
-// claim creates the folder of a path and locks the store for this process, unless check refuses the file. Check may return fs.ErrNotExist.
+// claim creates the folder of a path and locks the store for this process. It first calls check and returns its error,
+// except for fs.ErrNotExist.
 func claim(path string, check func(path string) error) (abs string, unlock func(), err error) {
 	if path == "" {
 		return "", nil, errors.New("store: no path")
@@ -110,7 +114,8 @@ func claim(path string, check func(path string) error) (abs string, unlock func(
 	return abs, unlock, nil
 }
 
-// openFile opens the database at a path that was claimed: it creates it if absent, checks it, and migrates it to the newest version.
+// openFile opens the database at a path that has been claimed. It creates the database if it does not exist, checks it,
+// and migrates it to the newest version.
 func openFile(path string) (*sql.DB, error) {
 	switch err := identify(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -139,7 +144,8 @@ func openFile(path string) (*sql.DB, error) {
 	return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 }
 
-// create creates an empty store under a temporary name and renames it, so that an incomplete store never has the name path.
+// create creates an empty store under a temporary name and then renames it, so that an incomplete store is never
+// visible under the name path.
 func create(path string) (err error) {
 	defer about("store: make "+path, &err)
 	if _, err := os.Stat(path + logSuffix); err == nil {
@@ -161,14 +167,14 @@ func create(path string) (err error) {
 	})
 }
 
-// about is deferred, and says of an error in what it is.
+// about prefixes an error with what. It must be deferred.
 func about(what string, err *error) {
 	if *err != nil {
 		*err = fmt.Errorf("%s: %w", what, *err)
 	}
 }
 
-// writeNew writes what it reads to a new file that only its owner may read.
+// writeNew copies in to a new file that only its owner can read.
 func writeNew(path string, in io.Reader) error {
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -178,7 +184,7 @@ func writeNew(path string, in io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-// replace puts a store that finish writes to a temporary file in the place of path, durably. It leaves no other file.
+// replace durably replaces the store at path. finish writes the new store to a temporary file. No other file is left.
 func replace(path string, finish func(temp string) error) (err error) {
 	temp := path + tempSuffix
 	if err := removeStore(temp); err != nil {
@@ -201,7 +207,7 @@ func replace(path string, finish func(temp string) error) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// removeStore removes a database that is not in use: its file, log and journal.
+// removeStore removes a database that is not in use, including its log and journal.
 func removeStore(path string) error {
 	for _, suffix := range []string{logSuffix, "-shm", "-journal", ""} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -211,7 +217,7 @@ func removeStore(path string) error {
 	return nil
 }
 
-// connect returns a connection pool of an existing database file. The first use opens the file.
+// connect returns a connection pool for an existing database file. The file is opened at the first use.
 func connect(path string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
@@ -220,16 +226,16 @@ func connect(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", fileURL(path, query.Encode()))
 }
 
-// fileURL returns the driver's URL for a file with an absolute path.
+// fileURL returns the driver's URL for an absolute file path.
 func fileURL(path, query string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // it starts with a drive letter
+		slashed = "/" + slashed // the path starts with a drive letter
 	}
 	return "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + query
 }
 
-// explain adds an explanation to SQLite's errors about damage.
+// explain adds an explanation to SQLite errors that indicate damage.
 func explain(err error) error {
 	const corrupt, notDB = 11, 26
 	var e *sqlite.Error
@@ -244,7 +250,8 @@ func explain(err error) error {
 	return err
 }
 
-// check refuses a database that is not a store or is damaged, and a file system on which SQLite cannot have a write-ahead log.
+// check returns an error if a database is not a store or is damaged, or if its file system does not support SQLite's
+// write-ahead log.
 func check(db *sql.DB) error {
 	if err := checkContent(db); err != nil {
 		return err
@@ -283,7 +290,7 @@ func version(db *sql.DB) (n int, err error) {
 	return n, err
 }
 
-// checkVersion refuses a schema version that this program does not know.
+// checkVersion returns an error if this program does not know the schema version.
 func checkVersion(have, newest int) error {
 	if have > newest {
 		return fmt.Errorf("has schema version %d, and this program knows none above %d: use a newer one", have, newest)
@@ -291,7 +298,7 @@ func checkVersion(have, newest int) error {
 	return nil
 }
 
-// migrate brings the schema to the version of the last step, each step in a transaction of its own.
+// migrate migrates the schema to the version of the last step. Each step is a separate transaction.
 func migrate(db *sql.DB, steps []string) error {
 	have, err := version(db)
 	if err != nil {
@@ -319,7 +326,7 @@ func migrate(db *sql.DB, steps []string) error {
 	return nil
 }
 
-// eachRow calls f with each row of a query's answer, and stops at an error.
+// eachRow calls f with each row of a query's result and stops at the first error.
 func eachRow(ctx context.Context, db *sql.DB, query string, f func(*sql.Rows) error, args ...any) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -334,9 +341,9 @@ func eachRow(ctx context.Context, db *sql.DB, query string, f func(*sql.Rows) er
 	return rows.Err()
 }
 
-// load calls f with each intact record of a kind, and returns the damaged ones.
+// load calls f with each intact record of a kind and returns the damaged records.
 func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (damaged []Damage, err error) {
-	var refused error // by f
+	var refused error // error returned by f
 	err = eachRow(ctx, db, someRecords, func(rows *sql.Rows) error {
 		var id string
 		var value sql.RawBytes

@@ -9,13 +9,14 @@ import (
 	"os"
 )
 
-// DamagedSuffix and the name of a store make the name of a file with damaged records, as lines of JSON: those that SkipDamaged has
-// removed, and those that were overwritten. With a number appended it is the name of a store of which only a part could be read.
+// DamagedSuffix is appended to the name of a store to get the name of the file for damaged records. That file contains
+// lines of JSON: the records that SkipDamaged has removed, and damaged records that were overwritten. With a number
+// appended, it is instead the name of a broken store that was replaced because only a part of it could be read.
 const DamagedSuffix = ".damaged"
 
-var errBroken = errors.New("is damaged") // says that SQLite finds the file itself damaged, not only records in it
+var errBroken = errors.New("is damaged") // says that SQLite finds the file itself damaged, not only some records in it
 
-// damagedRecord is a line of the file of damaged records.
+// damagedRecord is one line of the file for damaged records.
 type damagedRecord struct {
 	Kind  Kind   `json:"kind"`
 	ID    string `json:"id"`
@@ -23,7 +24,8 @@ type damagedRecord struct {
 	Value []byte `json:"value"`
 }
 
-// skipDamaged moves the damaged records of an open store into a file beside it, which it syncs first.
+// skipDamaged moves the damaged records of an open store to a file next to it. It syncs that file before it deletes the
+// records.
 func (s *SQLite) skipDamaged() error {
 	all, err := damagedRows(s.db)
 	if err != nil || len(all) == 0 {
@@ -79,7 +81,8 @@ func appendLines(file string, all []damagedRecord) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// salvage replaces a broken store with all records that can be read from it, and keeps the broken file beside it.
+// salvage replaces a broken store by a new one with all records that can still be read. It keeps the broken file next
+// to the store.
 func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
 	broken, err := connect(s.path)
 	if err != nil {
@@ -107,12 +110,12 @@ func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.count.StoreDamaged.Add(1) // at least one: the number of lost records is unknown
+	s.count.StoreDamaged.Add(1) // at least one; the number of lost records is unknown
 	s.log.Error().Err(why).Int("records", copied).Str("kept", kept).Msg("the store is damaged: the host goes on with the records that could be read")
 	return openFile(s.path)
 }
 
-// copyReadable copies records from both ends of the file until they cannot be read.
+// copyReadable copies records, starting from both ends of the file, until it reaches records that cannot be read.
 func copyReadable(from *sql.DB, to string) (copied int, err error) {
 	db, err := connect(to)
 	if err != nil {
@@ -136,7 +139,7 @@ func copyReadable(from *sql.DB, to string) (copied int, err error) {
 	return copied, tx.Commit()
 }
 
-// copyInOrder copies records until one cannot be read; whole says that it read all.
+// copyInOrder copies records until one cannot be read. whole is true if all records could be read.
 func copyInOrder(from *sql.DB, to *sql.Tx, order string) (copied int, whole bool, err error) {
 	rows, err := from.QueryContext(context.Background(), "SELECT kind, id, value, sum FROM records ORDER BY kind "+order+", id "+order)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// full makes a store of many pages, without a log: 200 records of 500 bytes of each of two kinds.
+// full creates a store with many pages and without a log. It contains 200 records of 500 bytes of each of two kinds.
 func full(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -31,7 +31,7 @@ func full(t *testing.T) string {
 	return path
 }
 
-// flip changes one bit of the file, in the value of a record.
+// flip changes one bit of the file in the value of a record.
 func flip(t *testing.T, path, value string) {
 	t.Helper()
 	text := assert.Value(os.ReadFile(path))(t)
@@ -91,15 +91,15 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	if err != nil || bytes.Count(kept, []byte("\n")) != 3 || !strings.Contains(said.String(), "fleet fleet-007") {
 		t.Errorf("kept %s, said %s: %v", kept, said.String(), err)
 	}
-	s = open(t, path) // the next start needs nothing
+	s = open(t, path) // the next start needs no option
 	assert.OK(Backup(t.Context(), path, filepath.Join(t.TempDir(), "backup.db")))(t)
-	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Fleet] != 199 { // while it is open
+	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Fleet] != 199 { // while the store is open
 		t.Errorf("%+v", r)
 	}
 	closeStore(t, s)
 }
 
-// A damaged record is copied to the file beside the store before it is overwritten or deleted.
+// A damaged record is copied to the file next to the store before it is overwritten or deleted.
 func TestADamagedRecordIsKeptWhenItIsReplaced(t *testing.T) {
 	path := full(t)
 	flip(t, path, "fleet 007 0")
@@ -130,7 +130,7 @@ func TestADamagedRecordIsKeptWhenItIsReplaced(t *testing.T) {
 	}
 }
 
-// A page that cannot be read costs the records on it.
+// If a page cannot be read, only the records on it are lost.
 func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 	whole := full(t)
 	text, err := os.ReadFile(whole)
@@ -174,7 +174,7 @@ func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 	}
 }
 
-// Check reads the log of a store whose process died, and does not change it.
+// Check reads the log of a store whose process died, but does not change the log.
 func TestCheckReadsTheLog(t *testing.T) {
 	path := crashed(t)
 	before, err := os.ReadFile(path + logSuffix)

@@ -14,26 +14,29 @@ import (
 	"troupe/messages/counters"
 )
 
-// Options are the path and the bounds of a durable store. Zero values mean the defaults; Path is required.
+// Options are the path and the limits of a durable store. Path is required. Other zero values mean the defaults.
 type Options struct {
-	// Path is the database file, made with its folder if absent. Beside it are SQLite's PATH-wal and PATH-shm, and PATH.lock.
+	// Path is the database file. It is created, together with its folder, if it does not exist. Next to it are the
+	// files PATH-wal and PATH-shm of SQLite, and PATH.lock.
 	Path string
-	// WaitingChanges and WaitingBytes bound the commits that are not durable yet; more are refused with ErrBusy. Defaults: 65,536 and
-	// 64 MiB. A single commit may be larger while no other waits.
+	// WaitingChanges and WaitingBytes limit the commits that are not durable yet. Further commits are refused with
+	// ErrBusy. The defaults are 65,536 and 64 MiB. A single commit may exceed the limits if no other commit is waiting.
 	WaitingChanges, WaitingBytes int
-	// SkipDamaged removes damage from the store. A file that SQLite cannot read completely, which Open otherwise refuses, is renamed
-	// to PATH.damaged.N, and its readable records are copied to a new store. Records with a wrong checksum, which Load otherwise
-	// leaves out, are moved to PATH.damaged. A log that is damaged before its end is refused all the same.
+	// SkipDamaged removes damage from the store. It affects two cases. First, if SQLite cannot read the file
+	// completely, Open would normally refuse it; with SkipDamaged, Open renames it to PATH.damaged.N and copies the
+	// readable records to a new store. Second, Load would normally skip records with a wrong checksum; with
+	// SkipDamaged, they are moved to PATH.damaged. A log that is damaged before its end is refused in any case.
 	SkipDamaged bool
 	// Log receives messages for the operator.
 	Log      zerolog.Logger
 	Counters *counters.Set // counts commits and damaged records; may be nil
 }
 
-const changeBytes = 64 // the estimated memory of a change beside its id and value
+const changeBytes = 64 // estimated memory of a change in addition to its id and value
 
-// SQLite is a Store in one file: SQLite with a write-ahead log, synced at every transaction. One goroutine writes; the commits that
-// wait for it share one transaction. If that fails, all waiting commits are refused, because they may depend on it.
+// SQLite is a Store in one file. It uses SQLite with a write-ahead log and syncs every transaction. A single goroutine
+// writes. Commits that wait for it share one transaction. If a transaction fails, all waiting commits are refused too,
+// because they may depend on it.
 type SQLite struct {
 	path   string
 	o      Options
@@ -41,23 +44,25 @@ type SQLite struct {
 	count  *counters.Set
 	unlock func()
 	db     *sql.DB
-	ended  chan struct{} // closed when the writer has ended
+	ended  chan struct{} // closed when the writer goroutine has ended
 
-	writer writer // owned by the writer's goroutine
+	writer writer // owned by the writer goroutine
 
 	mu        sync.Mutex
-	wake      sync.Cond          // on mu: a commit waits, or the store closes
-	committed sync.Cond          // on mu: answered has grown
-	damaged   map[recordKey]bool // records that Load has found damaged, until they are overwritten
+	wake      sync.Cond          // on mu: a commit is waiting, or the store is closing
+	committed sync.Cond          // on mu: answered has increased
+	damaged   map[recordKey]bool // records that Load has found damaged and that have not been overwritten
 	queue     []commit
-	waiting   int    // commits in queue or being written
-	changes   int    // of these
-	bytes     int    // of these
-	queued    uint64 // commits so far
-	answered  uint64 // commits that are durable or refused, after the call of done
+	waiting   int    // number of commits that are queued or being written
+	changes   int    // number of changes in these commits
+	bytes     int    // size of these commits
+	queued    uint64 // total number of commits so far
+	answered  uint64 // number of commits that are durable or refused and whose done has returned
 	closed    bool
-	probe     *time.Timer // runs while the last transaction failed: then probing is set, and the writer is woken; nil before the first failure
-	probing   bool
+	// Runs while the last transaction failed. When it fires, it sets probing and wakes the writer. It is nil before the
+	// first failure.
+	probe   *time.Timer
+	probing bool
 }
 
 type commit struct {
@@ -69,8 +74,8 @@ type commit struct {
 
 var _ Store = (*SQLite)(nil)
 
-// Open opens the store at a path, or creates it. A store that another process has open, one of a newer version, a damaged one and a
-// file that is not a store are errors that name the file.
+// Open opens or creates the store at a path. It returns an error that names the file if another process has the store
+// open, if the store has a newer version or is damaged, or if the file is not a store.
 func Open(o Options) (s *SQLite, err error) {
 	o.WaitingChanges, o.WaitingBytes = cmp.Or(o.WaitingChanges, 1<<16), cmp.Or(o.WaitingBytes, 64<<20)
 	o.Counters = cmp.Or(o.Counters, new(counters.Set))
@@ -109,7 +114,7 @@ func Open(o Options) (s *SQLite, err error) {
 	return s, nil
 }
 
-// Load implements Store. It reads the records that are durable at the time of the call, and verifies their checksums.
+// Load implements Store. It reads the records that are durable at the time of the call and verifies their checksums.
 func (s *SQLite) Load(kind Kind, f func(id string, value []byte) error) ([]Damage, error) {
 	s.mu.Lock()
 	closed := s.closed
@@ -160,7 +165,7 @@ func (s *SQLite) enqueue(c commit) error {
 	return nil
 }
 
-// Flush implements Store. It must not be called by done.
+// Flush implements Store. A done function must not call it.
 func (s *SQLite) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +174,7 @@ func (s *SQLite) Flush() {
 	}
 }
 
-// Close implements Store. It must not be called by done.
+// Close implements Store. A done function must not call it.
 func (s *SQLite) Close() error {
 	s.mu.Lock()
 	again := s.closed

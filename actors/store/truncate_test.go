@@ -10,11 +10,11 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// A log is not cut if SQLite does not tell how many of its pages are committed: all of them
-// may have been answered.
+// If SQLite does not report how many pages of a log are committed, the log must not be truncated, because all of the
+// pages may contain acknowledged commits.
 func TestLogOfUnknownLengthIsNotCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	db := assert.Value(sql.Open("sqlite", path))(t) // without a log: the count is -1
+	db := assert.Value(sql.Open("sqlite", path))(t) // there is no log, so the count is -1
 	defer db.Close()
 	conn, err := db.Conn(context.Background())
 	assert.NoError(t, err)

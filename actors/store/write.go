@@ -13,13 +13,15 @@ import (
 )
 
 const (
-	checkpointPages = 1000 // the length of the log from which it is moved into the database
-	// batchBytes bounds one transaction, unless a single commit is larger: all commits of a transaction wait for its end.
+	checkpointPages = 1000 // length of the log, in pages, from which it is checkpointed into the database
+	// batchBytes limits the size of one transaction, because all its commits wait for its end. A single larger commit
+	// gets its own transaction.
 	batchBytes = 16 << 20
 )
 
-// probeEvery is how long a store that could not write waits for a commit before it tries to write anyway: a host that is not ready while its
-// store fails gets no calls that would commit anything. A variable for tests.
+// probeEvery is how long a store that could not write waits for a commit before it tries to write anyway. This is
+// necessary because a host is not ready while its store fails, and then gets no requests that would commit anything. It
+// is a variable for tests.
 var probeEvery = 5 * time.Second
 
 type writer struct {
@@ -42,7 +44,7 @@ func (w *writer) prepare(db *sql.DB) (err error) {
 
 func (w *writer) close() error { return errors.Join(w.put.Close(), w.del.Close(), w.conn.Close()) }
 
-// write writes until the store is closed and no commit waits.
+// write is the writer goroutine. It writes until the store is closed and no commit is waiting.
 func (s *SQLite) write() {
 	defer close(s.ended)
 	for {
@@ -66,7 +68,8 @@ func (s *SQLite) write() {
 	}
 }
 
-// take waits for commits and returns those for the next transaction; none to probe, and nil once the store is closed and empty.
+// take waits for commits and returns those for the next transaction. It returns an empty slice to request a probe, and
+// nil if the store is closed and no commit is left.
 func (s *SQLite) take() []commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +103,8 @@ func (s *SQLite) takeAll() []commit {
 	return all
 }
 
-// answer answers a batch in order, or, if it is refused, the last one first. It releases their share of the bounds before: done may commit.
+// answer answers the commits of a batch in order. If the batch is refused, it answers the last one first. It calls
+// release before, because done may commit again.
 func (s *SQLite) answer(batch []commit, err error) {
 	changes := s.release(batch)
 	for i := range batch {
@@ -139,7 +143,7 @@ func (s *SQLite) release(batch []commit) (changes int) {
 	return changes
 }
 
-// writeBatch makes a batch durable: all of it, or nothing.
+// writeBatch makes a batch durable, either completely or not at all.
 func (s *SQLite) writeBatch(batch []commit) error {
 	w, ctx := &s.writer, context.Background()
 	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -157,7 +161,7 @@ func (s *SQLite) writeBatch(batch []commit) error {
 		_ = fault.Hit(fault.StoreCommitted)
 		return nil
 	}
-	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // SQLite may have rolled back already
+	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // SQLite may already have rolled back
 	if bad := s.truncateLog(ctx); bad != nil {
 		s.log.Error().Err(bad).Str("path", s.path).Msg("refused changes may be in the store if the process dies now")
 	}
@@ -182,7 +186,7 @@ func (w *writer) writeAll(ctx context.Context, batch []commit) (err error) {
 			}
 		}
 	}
-	if len(batch) == 0 { // a probe: something that changes nothing, and has to be on the disk
+	if len(batch) == 0 { // a probe: write something that changes nothing but must reach the disk
 		if _, err := w.conn.ExecContext(ctx, "PRAGMA user_version = 0"); err != nil {
 			return err
 		}
@@ -193,8 +197,8 @@ func (w *writer) writeAll(ctx context.Context, batch []commit) (err error) {
 	return nil
 }
 
-// truncateLog removes the frames of a failed commit from the log. If only the sync failed, the whole transaction is in the file, and the
-// next process would apply it.
+// truncateLog removes the frames of a failed commit from the log. If only the sync has failed, the file contains the
+// whole transaction, and the next process would apply it.
 func (s *SQLite) truncateLog(ctx context.Context) error {
 	log := s.path + logSuffix
 	info, err := os.Stat(log)
@@ -213,7 +217,8 @@ func (s *SQLite) truncateLog(ctx context.Context) error {
 
 var errPagesUnknown = errors.New("SQLite does not tell how many pages of its log are committed")
 
-// logPages returns how many pages of the log are committed. An unknown number is an error, because it must not be taken for zero.
+// logPages returns the number of committed pages in the log. An unknown number is an error, because it must not be
+// mistaken for zero.
 func (w *writer) logPages(ctx context.Context) (pages int64, err error) {
 	var busy, moved int64
 	err = w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &moved)
@@ -223,7 +228,8 @@ func (w *writer) logPages(ctx context.Context) (pages int64, err error) {
 	return pages, err
 }
 
-// checkpoint moves the log into the database once it is long. A failure is harmless: the log grows, and the next transaction tries again.
+// checkpoint moves the log into the database when the log is long. A failure is harmless: the log grows, and the next
+// transaction tries again.
 func (s *SQLite) checkpoint() {
 	ctx := context.Background()
 	pages, err := s.writer.logPages(ctx)

@@ -9,25 +9,28 @@ import (
 )
 
 const (
-	// slice is the longest that the system takes.
+	// slice is the longest time slice that the system accepts.
 	slice = 100 * time.Millisecond
-	// short is how long a call may take before its slices become long: most end before, and a change takes two microseconds.
+	// short is how long a call may run before its time slices become long. Most calls end before that, and the change
+	// takes two microseconds.
 	short = 500 * time.Microsecond
 )
 
-// usual is how the process's threads are scheduled; nil: in a way of its own, which is not changed.
+// usual returns how the process's threads are scheduled. It returns nil if their policy is not the normal one; such a
+// policy is not changed.
 var usual = sync.OnceValue(func() *unix.SchedAttr {
 	attr, err := unix.SchedGetAttr(0, 0)
 	if err != nil || attr.Policy != unix.SCHED_NORMAL {
 		return nil
 	}
-	attr.Runtime = 0 // as long as the system likes
+	attr.Runtime = 0 // use the system's default time slice
 	return attr
 })
 
-// Long calls f, which may run for long. From half a millisecond on its thread has slices of time that are long, as the system understands
-// it: the thread gets as much time as before, but a thread that wakes up, and has slices of the usual length, runs at once
-// instead of a few milliseconds later. It needs no rights. Safe for concurrent use. A panic of f goes on.
+// Long calls f, which may run for a long time. After half a millisecond it gives f's thread long time slices. The
+// thread then gets as much CPU time as before, but a thread that wakes up and has slices of the usual length runs at
+// once instead of a few milliseconds later. Long needs no privileges and is safe for concurrent use. It does not
+// recover a panic of f.
 //
 // Source: sched_setattr(2), sched_runtime of SCHED_OTHER (EEVDF, Linux 6.12).
 func Long(f func()) {
@@ -43,11 +46,11 @@ func Long(f func()) {
 	f()
 }
 
-// call is one of Long.
+// call is one call of Long.
 type call struct {
 	thread int
 	mu     sync.Mutex
-	// guarded by mu
+	// The mutex mu guards the following fields.
 	ended, long bool
 }
 

@@ -18,7 +18,7 @@ func sliceNow(t testing.TB) time.Duration {
 }
 
 func TestALongCallHasLongSlices(t *testing.T) {
-	runtime.LockOSThread() // so that the thread before and after is the one of the call
+	runtime.LockOSThread() // so that the whole test runs on the thread of the call
 	defer runtime.UnlockOSThread()
 	before := sliceNow(t)
 	if before == 0 || before == slice {
@@ -53,7 +53,7 @@ func TestALongCallHasLongSlices(t *testing.T) {
 	}
 }
 
-// A call that is over is not touched by a timer that fires late.
+// If the timer fires late, it does not change the thread of a call that has ended.
 func TestACallThatIsOverStaysAsItWas(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -1,15 +1,15 @@
-// Package barerelay is the yardstick of the benchmarks: what relaying costs in Go with nothing around it.
+// Package barerelay is the baseline of the benchmarks: a minimal relay in Go. It shows what relaying itself costs.
 //
-// One goroutine per connection, no actors, no queue, no batching, no timers, no pings, no limits. A room is a mutex and a
-// slice of connections; a message is framed once and written to every member, the sender included, with one write system
-// call each. It decodes LOGIN and nothing else, and stamps nothing. It is honest about cost, not about safety: one reader
-// that stops reading stops its whole room. Never use it for anything but comparison.
+// Each connection has one goroutine. There are no actors, queues, batching, timers, pings or limits. A room is a mutex
+// and a slice of connections. The relay frames a message once and writes it to every member, including the sender, with
+// one write system call per member. It decodes LOGIN only and does not stamp messages. One reader that stops reading
+// blocks its whole room, so never use this relay for anything but comparison.
 //
-// With an interval it collects the messages of a room for that time, in one buffer for all members, and writes the buffer to each of them:
-// the least that coalescing can cost.
+// If an interval is set, the relay collects the messages of a room for that time in one buffer and then writes the
+// buffer to each member. This is the minimum cost of coalescing.
 //
-// A second engine does the same with one event loop per core on raw epoll, without a goroutine for a connection: what
-// relaying costs at the least. It is for Linux only.
+// A second engine does the same with one event loop per core on raw epoll and without a goroutine per connection. It is
+// the minimum cost of relaying. It needs Linux.
 //
-// A player session id is room-<r>-<i>: room r, peer id i+1.
+// The player session id room-<r>-<i> means room r and peer id i+1.
 package barerelay

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	readBytes     = 64 << 10 // one read of a loop
-	eventsMax     = 256      // of one epoll_wait
+	readBytes     = 64 << 10 // buffer size of one read system call
+	eventsMax     = 256      // events per epoll_wait call
 	messageMax    = 128 << 10
-	writableMax   = 5 * time.Second // a member that takes nothing for so long is left out
+	writableMax   = 5 * time.Second // a member that accepts no data for this long is dropped
 	websocketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 )
 
@@ -44,7 +44,7 @@ func ServeEpoll(ctx context.Context, addr, announce string) error {
 	return serve(ctx, addr, announce, r.serveConn)
 }
 
-// newLoop makes a loop whose descriptor wake ends it.
+// newLoop makes a loop. A write to its wake descriptor stops it.
 func (r *epollRelay) newLoop() (*loop, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -62,17 +62,17 @@ func (r *epollRelay) newLoop() (*loop, error) {
 // end makes run return.
 func (l *loop) end() { _, _ = unix.Write(l.wake, []byte{7: 1}) }
 
-// epollRelay is the server: loops that read, and rooms by number.
+// epollRelay is the server. It holds the event loops and the rooms by number.
 type epollRelay struct {
 	loops []*loop
 
 	mu    sync.Mutex // guards rooms and next
 	rooms map[int]*epollRoom
-	next  int // the loop of the next connection
+	next  int // index of the loop that gets the next connection
 }
 
-// epollRoom is the file descriptors of the members. The mutex is held while writing, as in room, and until a member that
-// leaves is taken out, so that its number is not written to when another connection has it.
+// epollRoom holds the file descriptors of the members. The mutex is held while writing, as in room. drop also takes it
+// to remove a member before the descriptor is closed, so that no broadcast writes to a reused descriptor number.
 type epollRoom struct {
 	counts
 	members []int // guarded by mu
@@ -82,23 +82,24 @@ type epollRoom struct {
 type epollConn struct {
 	fd      int
 	room    *epollRoom
-	pending []byte // the begin of a frame whose rest has not come
+	pending []byte // beginning of an incomplete frame
 }
 
-// loop reads what its connections send.
+// loop is an event loop that reads from its connections.
 type loop struct {
 	relay *epollRelay
 	epoll int
-	wake  int    // readable: the loop is to end
-	frame []byte // scratch for what is sent
+	wake  int    // becomes readable when the loop must stop
+	frame []byte // scratch buffer for outgoing frames
 
 	mu    sync.Mutex // guards conns
 	conns map[int]*epollConn
 }
 
-// serveConn answers /stats, or the upgrade, and gives the connection to a loop.
+// serveConn answers a request for /stats. It accepts any other request as a WebSocket upgrade and hands the connection
+// to a loop.
 func (r *epollRelay) serveConn(c net.Conn) {
-	defer c.Close() // the loop has a descriptor of its own
+	defer c.Close() // the loop uses its own duplicate of the descriptor
 	_ = c.SetReadDeadline(time.Now().Add(requestTimeout))
 	br := bufio.NewReaderSize(c, readBufferBytes)
 	req, err := http.ReadRequest(br)
@@ -121,7 +122,7 @@ func (r *epollRelay) serveConn(c net.Conn) {
 	}
 }
 
-// descriptor returns a copy of a connection's descriptor.
+// descriptor returns a duplicate of a connection's file descriptor.
 func descriptor(c net.Conn) (fd int, err error) {
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {
@@ -134,7 +135,7 @@ func descriptor(c net.Conn) (fd int, err error) {
 	return fd, dup
 }
 
-// adopt gives a connection to the loop whose turn it is.
+// adopt assigns a connection to a loop, round robin.
 func (r *epollRelay) adopt(c *epollConn) {
 	r.mu.Lock()
 	l := r.loops[r.next%len(r.loops)]
@@ -150,7 +151,7 @@ func (r *epollRelay) adopt(c *epollConn) {
 	}
 }
 
-// run reads what is there until end is called, and closes all connections.
+// run reads from ready connections until end is called. Then it closes all connections.
 func (l *loop) run() {
 	defer l.close()
 	events, buf := make([]unix.EpollEvent, eventsMax), make([]byte, readBytes)
@@ -174,13 +175,14 @@ func (l *loop) run() {
 }
 
 func (l *loop) close() {
-	for _, c := range l.conns { // nobody adopts any more, or leaks one at the end of the process
+	for _, c := range l.conns { // adopt may still add a connection concurrently; it leaks only until the process exits
 		_ = unix.Close(c.fd)
 	}
 	_, _ = unix.Close(l.epoll), unix.Close(l.wake)
 }
 
-// read takes one read of a connection; false is its end.
+// read makes one read from a connection and handles all complete frames. It returns false if the connection must be
+// closed.
 func (l *loop) read(c *epollConn, buf []byte) bool {
 	n, err := unix.Read(c.fd, buf)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
@@ -208,7 +210,7 @@ func (l *loop) read(c *epollConn, buf []byte) bool {
 	return len(c.pending) <= messageMax
 }
 
-// nextFrame takes the first masked frame off b, and unmasks it in place.
+// nextFrame removes the first masked frame from b and unmasks it in place. ok is false if b holds no complete frame.
 func nextFrame(b []byte) (op byte, payload, rest []byte, ok bool) {
 	if len(b) < 6 {
 		return 0, nil, b, false
@@ -232,7 +234,7 @@ func nextFrame(b []byte) (op byte, payload, rest []byte, ok bool) {
 	return b[0] & 0x0f, payload, b[end:], true
 }
 
-// unmask does eight bytes at a time.
+// unmask XORs b with the masking key, eight bytes at a time.
 func unmask(b []byte, key [4]byte) {
 	word := uint64(binary.LittleEndian.Uint32(key[:]))
 	word |= word << 32
@@ -244,7 +246,7 @@ func unmask(b []byte, key [4]byte) {
 	}
 }
 
-// handle does what a frame asks for; false ends the connection.
+// handle processes one frame. It returns false if the connection must be closed.
 func (l *loop) handle(c *epollConn, op byte, payload []byte) bool {
 	switch op {
 	case 0x2:
@@ -288,7 +290,7 @@ func (l *loop) login(c *epollConn, unit []byte) error {
 	return write(c.fd, appendFrame(nil, loadgen.AppendLoginResponse(nil, int32(index)+1, fastPort)))
 }
 
-// write writes all of b. It waits for a reader that is slow, as a blocking write does.
+// write writes all of b. It waits for a slow reader, as a blocking write does, but for at most writableMax.
 func write(fd int, b []byte) error {
 	for len(b) > 0 {
 		n, err := unix.Write(fd, b)
@@ -307,7 +309,7 @@ func write(fd int, b []byte) error {
 	return nil
 }
 
-// drop closes a connection.
+// drop removes a connection from its room and its loop, and closes it.
 func (l *loop) drop(c *epollConn) {
 	if rm := c.room; rm != nil {
 		rm.mu.Lock()
@@ -322,7 +324,7 @@ func (l *loop) drop(c *epollConn) {
 	l.mu.Lock()
 	delete(l.conns, c.fd)
 	l.mu.Unlock()
-	_ = unix.Close(c.fd) // leaves the epoll set with it
+	_ = unix.Close(c.fd) // this also removes it from the epoll set
 }
 
 func (r *epollRelay) totals() stats {

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// ServeEpoll needs Linux.
+// ServeEpoll returns an error, because the epoll relay needs Linux.
 func ServeEpoll(context.Context, string, string) error {
 	return errors.New("the epoll relay needs Linux")
 }

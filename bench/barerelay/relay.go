@@ -13,35 +13,35 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// fastPort is what LOGIN_RESPONSE announces; nothing listens there and the load generator never uses it.
+// fastPort is the UDP port announced in LOGIN_RESPONSE. Nothing listens there, and the load generator never uses it.
 const fastPort = 1
 
-// relay is the whole server: rooms by number.
+// relay is the server. It holds the rooms by number.
 type relay struct {
 	gws.BuiltinEventHandler
 	upgrader *gws.Upgrader
-	interval time.Duration // messages of a room are gathered for so long; 0: they are not
+	interval time.Duration // messages of a room are collected for this long; 0 disables collecting
 
 	mu    sync.Mutex // guards rooms
 	rooms map[int]*room
 }
 
-// room is the members and what was delivered to them. The mutex is held while writing: that keeps the order of messages
-// the same for every member.
+// room holds the members and their message counters. The mutex is held while writing, so that every member receives the
+// messages in the same order.
 type room struct {
 	counts
-	members  []net.Conn    // guarded by mu, as what follows
-	gathered []byte        // frames for all members
-	flush    *time.Timer   // nil: messages are not gathered
-	interval time.Duration // of flush
+	members  []net.Conn    // guarded by mu, as are the fields below
+	gathered []byte        // collected frames, sent to every member
+	flush    *time.Timer   // nil if messages are not collected
+	interval time.Duration // delay of the flush timer
 }
 
-// member is the state of one connection, owned by its reader goroutine. It rides in gws's session slot, which saves a map
-// look-up per message; the embedded interface stays nil.
+// member is the state of one connection, owned by its reader goroutine. It is stored as the gws session, which saves a
+// map lookup per message. The embedded interface is always nil.
 type member struct {
 	gws.SessionStorage
 	room  *room
-	frame []byte // scratch, reused for every message this member sends
+	frame []byte // scratch buffer, reused for every message that this member sends
 }
 
 func newRelay(interval time.Duration) *relay {
@@ -55,7 +55,7 @@ func newRelay(interval time.Duration) *relay {
 // OnPing implements gws.Event.
 func (r *relay) OnPing(socket *gws.Conn, payload []byte) { _ = socket.WritePong(payload) }
 
-// OnMessage implements gws.Event: login once, relay from then on.
+// OnMessage implements gws.Event. The first message is the login; all others are relayed.
 func (r *relay) OnMessage(socket *gws.Conn, msg *gws.Message) {
 	defer msg.Close()
 	m, ok := socket.Session().(*member)
@@ -79,7 +79,7 @@ func (r *relay) OnClose(socket *gws.Conn, _ error) {
 	}
 }
 
-// login answers LOGIN and joins the room that its player session id names.
+// login answers LOGIN and adds the connection to the room named in its player session id.
 func (r *relay) login(socket *gws.Conn, m *member, unit []byte) error {
 	number, index, err := readLogin(unit)
 	if err != nil {
@@ -104,7 +104,8 @@ func (r *relay) room(number int) *room {
 	return rm
 }
 
-// broadcast writes one frame to every member. A failed write is left for that member's reader to find.
+// broadcast writes one frame to every member. It ignores write errors, because the reader of that connection will see
+// the error too.
 func (rm *room) broadcast(frame []byte) {
 	rm.mu.Lock()
 	rm.inbound++
@@ -120,21 +121,21 @@ func (rm *room) broadcast(frame []byte) {
 	rm.mu.Unlock()
 }
 
-// writeAll needs the mutex.
+// writeAll writes frames to every member. The caller holds mu.
 func (rm *room) writeAll(frames []byte) {
 	for _, c := range rm.members {
 		_, _ = c.Write(frames)
 	}
 }
 
-// write writes what was gathered.
+// write flushes the collected frames. The flush timer calls it.
 func (rm *room) write() {
 	rm.mu.Lock()
 	defer rm.mu.Unlock()
 	rm.writeGathered()
 }
 
-// writeGathered needs the mutex.
+// writeGathered flushes the collected frames. The caller holds mu.
 func (rm *room) writeGathered() {
 	if len(rm.gathered) > 0 {
 		rm.writeAll(rm.gathered)
@@ -142,11 +143,11 @@ func (rm *room) writeGathered() {
 	}
 }
 
-// join sends the welcome first, so that nothing overtakes it.
+// join writes the welcome before it adds the member, so that no other message arrives first.
 func (rm *room) join(c net.Conn, welcome []byte) {
 	rm.mu.Lock()
 	defer rm.mu.Unlock()
-	rm.writeGathered() // was not for the new one
+	rm.writeGathered() // the new member must not receive older messages
 	_, _ = c.Write(welcome)
 	rm.members = append(rm.members, c)
 }
@@ -162,7 +163,7 @@ func (rm *room) remove(c net.Conn) {
 	}
 }
 
-// readLogin reads the room and the index out of a LOGIN.
+// readLogin returns the room number and the player index of a LOGIN.
 func readLogin(unit []byte) (number, index int, err error) {
 	p, err := loadgen.ParseUnit(unit)
 	if err != nil {
@@ -175,7 +176,7 @@ func readLogin(unit []byte) (number, index int, err error) {
 	return parseID(id)
 }
 
-// parseID reads room-<r>-<i>.
+// parseID parses room-<r>-<i>.
 func parseID(id string) (number, index int, err error) {
 	rest, ok := strings.CutPrefix(id, "room-")
 	a, b, cut := strings.Cut(rest, "-")
@@ -191,7 +192,7 @@ func parseID(id string) (number, index int, err error) {
 	return number, index, nil
 }
 
-// appendFrame appends an unmasked binary frame around the unit.
+// appendFrame appends unit as an unmasked binary frame.
 func appendFrame(dst, unit []byte) []byte {
 	const finBinary = 0x82
 	switch n := len(unit); {
@@ -199,7 +200,7 @@ func appendFrame(dst, unit []byte) []byte {
 		dst = append(dst, finBinary, byte(n))
 	case n < 1<<16:
 		dst = append(dst, finBinary, 126, byte(n>>8), byte(n))
-	default: // gws has refused anything above its own limit of 16 MiB
+	default: // gws rejects messages above its own limit of 16 MiB
 		dst = append(dst, finBinary, 127, 0, 0, 0, 0, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 	}
 	return append(dst, unit...)

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// stats is the answer of /stats: totals since the start.
+// stats is the answer to /stats: totals since the start.
 type stats struct {
 	Mallocs    uint64 `json:"mallocs"`
 	Inbound    uint64 `json:"inbound"`
@@ -18,7 +18,7 @@ type stats struct {
 	Goroutines int    `json:"goroutines"`
 }
 
-// writeStats answers a request for /stats.
+// writeStats writes the HTTP response to a request for /stats.
 func writeStats(w io.Writer, s stats) error {
 	body, err := json.Marshal(s)
 	if err != nil {
@@ -36,14 +36,14 @@ func writeStats(w io.Writer, s stats) error {
 	return nil
 }
 
-// memoryStats reads the memory statistics, which stops the world for some microseconds: ask rarely.
+// memoryStats reads the memory statistics. This stops the world for some microseconds, so call it rarely.
 func memoryStats() stats {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	return stats{Mallocs: mem.Mallocs, Goroutines: runtime.NumGoroutine()}
 }
 
-// totals sums the rooms.
+// totals returns the memory statistics and the counters of all rooms.
 func (r *relay) totals() stats {
 	s := memoryStats()
 	r.mu.Lock()
@@ -54,9 +54,9 @@ func (r *relay) totals() stats {
 	return s
 }
 
-// counts are those of a room.
+// counts holds the message counters of one room.
 type counts struct {
-	mu        sync.Mutex // guards what follows, and the members of the room
+	mu        sync.Mutex // guards the counters and the room's members
 	inbound   uint64
 	delivered uint64
 }

@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// callEvery is the time between two calls that change something, callMax bounds one of them.
+	// callEvery is the time between two calls that change something. callMax bounds one call.
 	callEvery = 50 * time.Millisecond
 	callMax   = 20 * time.Second
-	// storesMax is how long the host may need to store again: the figure of RL-116. A quick run has storesMaxQuick, so that a machine that is busy
-	// with other things fails nobody.
+	// storesMax is how long the host may need after a disk fault until a write succeeds (RL-116). A quick run uses
+	// storesMaxQuick, so that a busy machine does not make it fail.
 	storesMax      = 5 * time.Second
 	storesMaxQuick = 30 * time.Second
 )
 
-// calls are calls of the service API that are made, one after the other, while the host's disk is broken. Each makes an alias.
+// calls are sequential calls of the service API, made while the host's disk is broken. Each call creates an alias.
 type calls struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	made     []call
-	from, to time.Time // when the disk took nothing
+	from, to time.Time // interval in which the disk failed
 }
 
-// call is one of them; id is empty if it failed.
+// call is one call of the service API. id is empty if the call failed.
 type call struct {
 	began, ended time.Time
 	id           string
 }
 
-// fail has the disk take nothing until end is called; set is a method of it.
+// fail makes the disk fail with the error why until end is called. set is Disk.FailWrites or Disk.FailSyncs.
 func (c *calls) fail(set func(syscall.Errno), why syscall.Errno) (end func() error) {
 	set(why)
 	c.mu.Lock()
@@ -48,7 +48,7 @@ func (c *calls) fail(set func(syscall.Errno), why syscall.Errno) (end func() err
 	}
 }
 
-// run makes calls until halt is closed, and then until one succeeds, storesMaxQuick at most.
+// run makes calls until halt is closed. Then it continues until one call succeeds, but for at most storesMaxQuick.
 func (c *calls) run(ctx context.Context, proc *server.Process, halt <-chan struct{}) {
 	api := proc.API(1)
 	defer api.Close()
@@ -78,7 +78,7 @@ func (c *calls) run(ctx context.Context, proc *server.Process, halt <-chan struc
 	}
 }
 
-// createAlias makes an alias, and returns its id.
+// createAlias creates an alias and returns its id.
 func createAlias(ctx context.Context, api *server.API, name string) (id string, err error) {
 	type strategy struct{ Type, Message string }
 	in := struct {
@@ -90,7 +90,8 @@ func createAlias(ctx context.Context, api *server.API, name string) (id string, 
 	return out.Alias.AliasId, err
 }
 
-// judgeBroken judges the calls around the time in which the disk took nothing, if there was one; most is how long the host may need afterwards.
+// judgeBroken judges the calls made during and after the disk fault. It returns nil if there was no disk fault. most is
+// how long the host may need afterwards until a call succeeds.
 func (c *calls) judgeBroken(most time.Duration) []Verdict {
 	if c.from.IsZero() {
 		return nil
@@ -117,7 +118,8 @@ func (c *calls) judgeBroken(most time.Duration) []Verdict {
 	}
 }
 
-// judgeCalls judges the calls; all of them have been made. It kills the host and starts it again, to see what is stored.
+// judgeCalls judges the calls after the last one has been made. It kills and restarts the host to see what has been
+// stored.
 func (r *run) judgeCalls(ctx context.Context, players *crew) (all []Verdict, err error) {
 	most := storesMax
 	if r.o.Quick {

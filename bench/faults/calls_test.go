@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A change that is confirmed while the disk is full breaks a promise; what was under way when the disk became full, or came after, does not.
+// A change that is confirmed while the disk is full breaks a promise. A call that was in progress when the disk became
+// full, or that came after the fault, does not.
 func TestCallsWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }

@@ -15,7 +15,7 @@ const cgroupEnv = "TROUPE_TEST_CGROUP"
 
 func init() { children[cgroupEnv] = useMemory }
 
-// useMemory uses memory until the process is killed, MiB by MiB.
+// useMemory allocates memory, one MiB at a time, until the process is killed.
 func useMemory(string) {
 	kept := make([][]byte, 0, 1024)
 	for len(kept) < cap(kept) {
@@ -28,8 +28,8 @@ func useMemory(string) {
 	runtime.KeepAlive(kept)
 }
 
-// The kernel kills a process that uses more than its group may. No other test runs meanwhile: this process is in the group while it
-// starts the other.
+// The kernel kills a process that uses more than its group may. This test is not parallel, because this process is in
+// the group while it starts the other process.
 func TestAProcessThatUsesMoreIsKilled(t *testing.T) {
 	const most = 64 << 20
 	before, err := os.ReadFile("/proc/self/cgroup")
@@ -59,7 +59,7 @@ func TestAProcessThatUsesMoreIsKilled(t *testing.T) {
 	if n, err := g.Kills(); err != nil || n != 1 {
 		t.Errorf("%d kills, %v", n, err)
 	}
-	// The kernel charges some of its own pages also when there is no room for them.
+	// The kernel charges some of its own pages even if the limit is reached.
 	const kernel = 1 << 20
 	if n := g.Peak(); n != 0 && (n < most/2 || n > most+kernel) {
 		t.Errorf("%d bytes at most", n)

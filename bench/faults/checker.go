@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	headBytes    = 16 // sender's index, op code, number
+	headBytes    = 16 // sender's index, op code, message number
 	payloadBytes = 64
-	// examplesMax bounds the examples of a broken promise.
+	// examplesMax bounds the recorded examples of one broken promise.
 	examplesMax = 5
 )
 
-// payload is the content of a message. Each byte depends on what the message is.
+// payload returns the content of a message: the sender's index, the op code and the message number, followed by bytes
+// that depend on all three.
 func payload(op int32, index int, number uint64) []byte {
 	b := make([]byte, payloadBytes)
 	binary.LittleEndian.PutUint32(b, uint32(index))
@@ -44,23 +45,24 @@ func (v *violations) join(other *violations) {
 	v.examples = append(v.examples, other.examples[:min(len(other.examples), examplesMax-len(v.examples))]...)
 }
 
-// ledger is what one player has received. Its methods are for one goroutine at a time.
+// ledger records what one player has received. It is not safe for concurrent use.
 type ledger struct {
 	from                                          []received
 	reliable, fast                                uint64
 	lost, twice, order, content, fastRule, sender violations
 
-	// Unless nil, arrived is called for each reliable message that arrives, missing for each that never does.
+	// arrived, if not nil, is called for each reliable message that arrives. missing, if not nil, is called for each
+	// reliable message that never arrives.
 	arrived func(from int, number uint64, twice bool)
 	missing func(from int, number uint64)
 }
 
-// received is what one player has received of another.
+// received records what one player has received from one other player.
 type received struct {
-	last     uint64              // highest number of a reliable message
-	holes    map[uint64]struct{} // lower numbers that have not come
-	fast     map[uint64]struct{} // numbers of fast messages
-	lastFast [2]uint64           // the highest number by the reliable and by the fast channel
+	last     uint64              // highest number of a received reliable message
+	holes    map[uint64]struct{} // lower numbers that have not arrived
+	fast     map[uint64]struct{} // numbers of received fast messages
+	lastFast [2]uint64           // highest number received by the reliable channel [0] and by the fast channel [1]
 }
 
 func newLedger(players int) *ledger {
@@ -71,7 +73,7 @@ func newLedger(players int) *ledger {
 	return l
 }
 
-// take checks one message.
+// take checks and records one received message.
 func (l *ledger) take(c *crew, e *client.Event) {
 	if len(e.Payload) < headBytes {
 		l.content.add("a message of %d bytes, which nobody sent", len(e.Payload))
@@ -114,7 +116,8 @@ func (l *ledger) take(c *crew, e *client.Event) {
 	l.twice.add("message %d of player %d", number, index)
 }
 
-// takeFast checks one fast message. It may have come by the reliable channel; there is no order between the two.
+// takeFast checks one fast message. It may have arrived by the reliable channel. Order is required within a channel but
+// not between the two channels.
 func (l *ledger) takeFast(from *received, index int, number uint64, datagram bool) {
 	l.fast++
 	channel := &from.lastFast[0]
@@ -130,7 +133,7 @@ func (l *ledger) takeFast(from *received, index int, number uint64, datagram boo
 	*channel = max(*channel, number)
 }
 
-// close counts what never came, up to the number that each player has sent.
+// close records as lost all messages that never arrived. sent holds the highest number that each player has sent.
 func (l *ledger) close(sent []uint64) {
 	for i := range l.from {
 		from := &l.from[i]

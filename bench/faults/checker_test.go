@@ -7,7 +7,7 @@ import (
 	"troupe/transport/client"
 )
 
-// Each broken promise is seen, and by its own verdict alone.
+// Each broken promise is detected, and only by its own verdict.
 func TestCheckerSeesBrokenPromises(t *testing.T) {
 	t.Parallel()
 	message := func(op int32, number uint64) client.Event {
@@ -47,7 +47,7 @@ func TestCheckerSeesBrokenPromises(t *testing.T) {
 		sender.sent.Store(3)
 		sender.taken.Store(3)
 		sender.takenFast.Store(3)
-		for _, p := range players.players { // what a player sends comes to itself too
+		for _, p := range players.players { // a player receives its own messages too
 			for _, e := range c.events {
 				p.ledger.take(players, &e)
 			}
@@ -66,7 +66,7 @@ func TestCheckerSeesBrokenPromises(t *testing.T) {
 	}
 }
 
-// A loss that the host has reported is no broken promise; more than it reported is.
+// A loss that the host has reported breaks no promise. A loss beyond the reported number does.
 func TestReportedLossIsNoBrokenPromise(t *testing.T) {
 	t.Parallel()
 	for told, want := range map[uint64]string{0: broken, 1: broken, 2: holds} {

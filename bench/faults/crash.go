@@ -8,13 +8,14 @@ import (
 	"troupe/bench/server"
 )
 
-// endedMax is how long players and the API may take to know that a game ended with its host: the figure of RL-114.
+// endedMax is how long it may take until players and the API learn that a game session ended with its host (RL-114).
 const endedMax = 10 * time.Second
 
-// otherGames is how many game sessions without players a host has that is killed: with the one that is played RL-114 asks for 100.
+// otherGames is the number of game sessions without players on a host that will be killed. With the session that the
+// players are in, it makes the 100 that RL-114 requires.
 const otherGames = 99
 
-// openOthers opens them.
+// openOthers opens the otherGames game sessions and waits until they are active.
 func (r *run) openOthers(ctx context.Context) error {
 	for range otherGames {
 		id, err := r.proc.CreateGameSession(ctx, ownFleet, 2)
@@ -31,7 +32,7 @@ func (r *run) openOthers(ctx context.Context) error {
 	return nil
 }
 
-// judgeCrash judges a host that was killed and started again.
+// judgeCrash judges the behaviour of a host that was killed and restarted.
 func (r *run) judgeCrash(ctx context.Context, players *crew, room server.Room) (all []Verdict, err error) {
 	deadline := time.NewTimer(time.Until(r.restarted.Add(endedMax)))
 	defer deadline.Stop()
@@ -89,7 +90,7 @@ func (r *run) judgeCrash(ctx context.Context, players *crew, room server.Room) (
 		"%s, %d of %d player sessions forgotten", session(status), unknown, len(room.IDs))), nil
 }
 
-// awaitTerminated waits until the API shows that a game session has ended, and returns the last status.
+// awaitTerminated waits until the API reports that a game session has terminated. It returns the last status.
 func (r *run) awaitTerminated(ctx context.Context, id string) (status string, err error) {
 	for deadline := r.restarted.Add(endedMax); ; {
 		if status, err = r.proc.Status(ctx, id); err != nil || status == "TERMINATED" || time.Now().After(deadline) {

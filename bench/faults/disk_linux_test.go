@@ -19,7 +19,8 @@ import (
 
 func init() { children["TROUPE_TEST_DISK"] = writeLines }
 
-// writeLines is the child: it executes itself behind the filter, and writes a file for each line that it reads.
+// writeLines is the child process. It re-executes itself with the seccomp filter and writes a file for each line that
+// it reads.
 func writeLines(file string) {
 	if socket := os.Getenv("TROUPE_TEST_SOCKET"); socket != "" {
 		os.Unsetenv("TROUPE_TEST_SOCKET")
@@ -44,7 +45,7 @@ func writeLines(file string) {
 	}
 }
 
-// A child's disk is full, slow, and as before.
+// The disk of a child is full, then slow, then normal again.
 func TestDisk(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

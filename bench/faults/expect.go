@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// A script tells what holds with a line of its log: "troupe.expect ok NAME", or "troupe.expect FAILED NAME".
+// A script reports each expectation with a line in its log: "troupe.expect ok NAME", or "troupe.expect FAILED NAME".
 var expectLine = regexp.MustCompile(`(?m)troupe\.expect (ok|FAILED) (.{1,200})$`)
 
 const (
-	// expectMax bounds the names that a script may use.
+	// expectMax bounds the number of different names that a script may use.
 	expectMax = 100
-	// ownInvariant stands where the verdict on a promise of the host has the number of its invariant.
+	// ownInvariant replaces the invariant's number in a verdict on a promise of the script.
 	ownInvariant = "script"
-	// lastLines bounds the wait for the end of a game session's log, and of the game session.
+	// lastLines bounds the wait for the end of the game session and of its log.
 	lastLines = 20 * time.Second
 )
 
-// expectations are what a script has told, by name.
+// expectations counts what a script has reported, by name.
 type expectations struct {
-	names  []string // in the order in which they were seen
+	names  []string // in the order of first appearance
 	counts map[string]*[2]int
-	more   int // lines with further names
+	more   int // lines that were ignored because their name exceeds expectMax
 }
 
-// read takes the lines of a log.
+// read records the expectations in a log.
 func (x *expectations) read(log string) {
 	for _, m := range expectLine.FindAllStringSubmatch(log, -1) {
 		name := strings.TrimSpace(m[2])
@@ -47,7 +47,7 @@ func (x *expectations) read(log string) {
 	}
 }
 
-// judge makes a verdict for each name: it must not have failed.
+// judge returns a verdict for each name. A name holds if it never failed.
 func (x *expectations) judge() (all []Verdict) {
 	for _, name := range x.names {
 		n := x.counts[name]
@@ -59,7 +59,8 @@ func (x *expectations) judge() (all []Verdict) {
 	return all
 }
 
-// judgeScript ends a game session whose players have left, so that its script may say its last words, and judges what the script told.
+// judgeScript ends a game session whose players have left, so that its script can log its final lines. Then it judges
+// what the script reported.
 func (r *run) judgeScript(ctx context.Context, session string) ([]Verdict, error) {
 	if r.tells() {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a script tells is a row for each name, broken if it failed once.
+// Each expectation of a script gives one verdict per name. The verdict is broken if the expectation failed once.
 func TestExpectations(t *testing.T) {
 	t.Parallel()
 	var x expectations

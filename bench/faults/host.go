@@ -22,10 +22,10 @@ import (
 //go:embed callbacks.js hang.js crowd.js
 var scripts embed.FS
 
-// ownFleet is the fleet of a host that is started here.
+// ownFleet is the fleet of a host that the run starts.
 const ownFleet = "fleet-faults"
 
-// spec is the host to start. What is to outlive its process is in the folder of the run.
+// spec describes the host to start. Files that must survive a restart are in the folder of the run.
 func (r *run) spec() (spec server.Spec, err error) {
 	script, err := filepath.Abs(r.o.Script)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *run) spec() (spec server.Spec, err error) {
 	sets := []string{
 		"store.memory=false", "store.path=" + filepath.Join(r.dir, "store.db"), "tls.dir=" + filepath.Join(r.dir, "tls"),
 		"log.gameSessions.dir=" + filepath.Join(r.dir, "logs"),
-		// All players come from one address, and come back more often than players do.
+		// All players connect from one address and reconnect more often than real players do.
 		"limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
 		"dtls.hellosPerIPPerSecond=0", "dtls.halfOpen=0", "dtls.hellosPerSecond=0",
 	}
@@ -72,7 +72,8 @@ func (r *run) spec() (spec server.Spec, err error) {
 	sets = append(sets, "drain.grace="+time.Duration(grace).String())
 	if r.o.Quick {
 		sets = append(sets, "session.pingInterval=500ms")
-		if slices.ContainsFunc(r.events, func(e Event) bool { return e.Fault == Hang }) { // otherwise Node.js may take that long to start
+		// only with this fault: starting Node.js may take longer than quickLimit
+		if slices.ContainsFunc(r.events, func(e Event) bool { return e.Fault == Hang }) {
 			sets = append(sets, "script.callback="+quickLimit.String())
 		}
 	}
@@ -94,7 +95,7 @@ func (r *run) spec() (spec server.Spec, err error) {
 	return spec, nil
 }
 
-// unpack writes a script into a folder of its own, and returns its path.
+// unpack writes an embedded script into its own folder and returns the path of the script.
 func (r *run) unpack(name string) (string, error) {
 	text, err := scripts.ReadFile(name)
 	if err != nil {
@@ -108,7 +109,7 @@ func (r *run) unpack(name string) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// start starts the host, or attaches to the one that runs already.
+// start starts the host, or attaches to a host that is already running.
 func (r *run) start(ctx context.Context) (err error) {
 	if remote := r.o.Against; remote != nil {
 		if err := remote.Probe(ctx); err != nil {
@@ -127,7 +128,7 @@ func (r *run) start(ctx context.Context) (err error) {
 	return r.proc.AwaitFleet(ctx, ownFleet)
 }
 
-// enter makes a game session and logs the players in.
+// enter creates a game session and logs the players in.
 func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error) {
 	room, err := r.proc.Open(ctx, number, r.o.Players)
 	if err != nil {
@@ -141,7 +142,7 @@ func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error)
 	return players, room, err
 }
 
-// access says how each player reaches the game session.
+// access returns how each player reaches the game session.
 func (r *run) access(room server.Room) (func(index int) access, error) {
 	wss, kcp, trusted := r.o.WSSAddr, r.o.KCPAddr, r.o.TLS
 	if r.o.Against == nil {
@@ -151,7 +152,7 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 			return nil, err
 		}
 	}
-	// Players dial proxies, but the certificate is valid for the host.
+	// Players dial proxies, but the certificate is issued for the host.
 	as := func(addr string) *tls.Config {
 		config := trusted.Clone()
 		if name, _, err := net.SplitHostPort(addr); err == nil && config.ServerName == "" {
@@ -161,7 +162,7 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 	}
 	return func(index int) access {
 		a := access{transport: r.transport(index), tcp: room.Addr, udp: kcp, silence: r.silence()}
-		// The host chooses the address of the fast channel of ws: it does not go through a proxy.
+		// With ws, the host chooses the address of the fast channel, so that channel would bypass the proxies.
 		a.fast = a.transport == client.KCP
 		if r.hostOnly() {
 			a.stall = a.silence
@@ -176,13 +177,14 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 	}, nil
 }
 
-// transport is that of a player: of two or more they take turns.
+// transport returns the transport of a player. Players take the configured transports in turn.
 func (r *run) transport(index int) client.Transport { return r.o.Transports[index%len(r.o.Transports)] }
 
-// callback is a line of callbacks.js.
+// callback matches a log line of callbacks.js.
 var callback = regexp.MustCompile(`faults (connect|accepted|detached|reconnected|disconnect) (\d+) (\d+)`)
 
-// callbacks counts the callbacks of each peer in the game session's log. Those that it has not seen yet are added to the timeline.
+// callbacks counts the callbacks in the game session's log by peer and by name. Callbacks that were not there at the
+// previous call are added to the timeline.
 func (r *run) callbacks(ctx context.Context, session string) (map[int32]map[string]int, error) {
 	if !r.tells() {
 		return nil, nil
@@ -210,15 +212,16 @@ func (r *run) callbacks(ctx context.Context, session string) (map[int32]map[stri
 	return all, nil
 }
 
-// callbacksMax is how long the callbacks of players who have left may take to be in the log.
+// callbacksMax bounds the wait until the log has the callbacks of players who have left.
 const callbacksMax = 10 * time.Second
 
 const callbacksPromise = "each player is announced to the script once and taken leave of once, however often it comes back"
 
-// tells reports whether the host runs the script that tells of its callbacks.
+// tells reports whether the host runs our own script, which logs its callbacks.
 func (r *run) tells() bool { return r.o.Script == "" && r.o.Against == nil }
 
-// judgeCallbacks judges the callbacks of players who have just left. before are those that had run by then.
+// judgeCallbacks judges the callbacks of players who have just left. before holds the callbacks that had run before
+// they left.
 func (r *run) judgeCallbacks(ctx context.Context, peers []int32, session string, before map[int32]map[string]int, f *Figures) (Verdict, error) {
 	if !r.tells() {
 		return Verdict{Promise: callbacksPromise, Invariant: "RL-13", Outcome: notChecked, Detail: "the host runs another script than the one that tells of its callbacks"}, nil

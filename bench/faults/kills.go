@@ -21,17 +21,18 @@ import (
 )
 
 const (
-	// killCallers is how many callers of the service API load the host before it is killed.
+	// killCallers is the number of concurrent callers of the service API that load the host before it is killed.
 	killCallers = 28
-	// foundMax is how long everything that was answered may take to be found after a restart: placements time out after 10 s at most, and end 5 s
-	// later at most (RL-19), with their events.
+	// foundMax is how long after a restart it may take until everything that was acknowledged is found. Placements time
+	// out after at most 10 s and end at most 5 s later (RL-19), with their events.
 	foundMax      = 20 * time.Second
 	foundMaxQuick = 2 * time.Minute
-	// atRandom stands for a failpoint: the host is killed from outside.
+	// atRandom replaces the name of a failpoint: the run kills the host with SIGKILL at a random moment.
 	atRandom = "a random moment"
 )
 
-// killConfig has a fleet in two locations, queues, and configurations of matchmaking with acceptance and with both kinds of backfill.
+// killConfig has a fleet in two locations, queues, and matchmaking configurations with acceptance and with both kinds
+// of backfill.
 const killConfig = `locations: [{name: us-west-2}]
 fleets:
 - {id: fleet-a, name: a, gameSessionsMax: 1000000, locations: [{name: us-west-2}]}
@@ -53,22 +54,23 @@ log: {level: error}
 events: {sinks: [{name: all, type: file, path: %q, all: true}]}
 `
 
-// seatsMax is the number of seats in the game sessions of a configuration.
+// seatsMax is the number of seats in a game session, by matchmaking configuration.
 var seatsMax = map[string]int{"duel": 2, "accepted": 2, "asked": 3, "automatic": 3}
 
-// killing is what all kills of a run share.
+// killing is the state that all kills of a run share.
 type killing struct {
 	*run
 	spec    server.Spec
-	events  string // the file of all events
+	events  string // path of the file with all events
 	random  *rand.Rand
-	number  atomic.Int64    // the last one; names have numbers, so that none is used twice
+	number  atomic.Int64    // last number used; names contain numbers so that none is used twice
 	strays  []*ticket       // tickets with acceptance that no check waits for
-	counted map[string]bool // automatic backfill tickets that were looked for
+	counted map[string]bool // automatic backfill tickets that have been checked
 }
 
-// playKills kills the host at each failpoint of this program and at random moments, each as often as the plan says, and looks after each
-// restart for all that was answered. All kills share one store. A program without failpoints kills at random moments alone.
+// playKills kills the host at each failpoint of this program and at random moments. Each is repeated as often as the
+// plan says. After each restart it checks for everything that was acknowledged. All kills use the same store. If the
+// program is built without failpoints, it kills at random moments only.
 func (r *run) playKills(ctx context.Context, report *Report) error {
 	k := &killing{run: r, events: filepath.Join(r.dir, "events.jsonl"), random: rand.New(rand.NewPCG(r.o.Seed, 1)), counted: make(map[string]bool)}
 	config := filepath.Join(r.dir, "kills.yaml")
@@ -112,13 +114,14 @@ func (r *run) playKills(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// once kills the host once, and looks for what it had answered. killed says that the failpoint ended it; took is how long the next start was.
+// once kills the host once and then checks for everything that the host had acknowledged. killed reports whether the
+// failpoint ended the host. took is the duration of the next start.
 func (k *killing) once(ctx context.Context, point string, load time.Duration, lost *violations) (a *answers, killed bool, took time.Duration, err error) {
 	spec := k.spec
 	if point != atRandom {
 		most := 150
 		if strings.Contains(point, "checkpoint") {
-			most = 2 // there is one in some thousand pages of the log
+			most = 2 // there is one checkpoint per several thousand pages of the log
 		}
 		spec.Env = []string{fmt.Sprintf("%s=%s=kill:%d", fault.Variable, point, 1+k.random.IntN(most))}
 	} else {
@@ -135,7 +138,7 @@ func (k *killing) once(ctx context.Context, point string, load time.Duration, lo
 	case point == atRandom || ctx.Err() != nil:
 		return a, false, 0, err
 	default:
-		killed = true // it passed the point as often while it started
+		killed = true // the failpoint's count was reached during the start
 	}
 	begun := time.Now()
 	proc, err := server.Start(ctx, k.spec)
@@ -153,15 +156,16 @@ func (k *killing) once(ctx context.Context, point string, load time.Duration, lo
 	return a, killed, took, nil
 }
 
-// answers are what one process of the host has answered.
+// answers records what one process of the host has acknowledged.
 type answers struct {
 	k    *killing
 	api  *server.API
-	mu   sync.Mutex // guards what follows, and the strays
+	mu   sync.Mutex // guards kept, and the strays of k
 	kept []kept
 }
 
-// kept is one answer. find looks for it after the restart; it returns errLater while the host still works on it.
+// kept is one acknowledged call. find checks for its result after the restart. It returns errLater while the host is
+// still working on it.
 type kept struct {
 	kind, id string
 	find     func(l *lookup) error
@@ -175,7 +179,7 @@ func (a *answers) keep(kind, id string, find func(l *lookup) error) {
 	a.kept = append(a.kept, kept{kind, id, find})
 }
 
-// burden calls the host until it has ended, or the time is over.
+// burden calls the host until the host has ended or limit has elapsed.
 func (a *answers) burden(ctx context.Context, proc *server.Process, limit time.Duration) (killed bool) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -201,7 +205,7 @@ func (a *answers) burden(ctx context.Context, proc *server.Process, limit time.D
 	return killed
 }
 
-// turn has a caller make what it always makes.
+// turn makes one call. The kind of call depends on the caller's number.
 func (a *answers) turn(ctx context.Context, caller int) error {
 	n := a.k.number.Add(1)
 	switch caller % 7 {
@@ -224,7 +228,7 @@ func (a *answers) turn(ctx context.Context, caller int) error {
 
 type calledPlayer struct{ PlayerId string }
 
-// placement starts a placement. It must end once, and one event says how.
+// placement starts a placement. The placement must end once, with exactly one event.
 func (a *answers) placement(ctx context.Context, n int64) error {
 	queue := "queue-a"
 	if n%7 == 0 {
@@ -254,7 +258,7 @@ func (a *answers) placement(ctx context.Context, n int64) error {
 	return nil
 }
 
-// game makes a game session with reserved seats. The restart has ended both.
+// game creates a game session with reserved seats. The restart must have ended the session and the seats.
 func (a *answers) game(ctx context.Context, n int64) error {
 	name := fmt.Sprintf("game %d", n)
 	in := struct {
@@ -285,7 +289,7 @@ func (a *answers) game(ctx context.Context, n int64) error {
 		}
 		err := a.api.Call(ctx, "CreatePlayerSession", struct{ GameSessionId, PlayerId string }{game, who}, &out)
 		if err != nil && strings.Contains(err.Error(), "InvalidGameSessionStatus") && rest(ctx, 2*time.Millisecond) == nil {
-			continue // it is not ACTIVE yet
+			continue // not yet ACTIVE
 		}
 		if err != nil {
 			return err
@@ -305,7 +309,8 @@ func (a *answers) game(ctx context.Context, n int64) error {
 	return nil
 }
 
-// settings makes a queue, and an alias that it changes. What was found is deleted, because a host takes a number of them only.
+// settings creates a queue and an alias, and updates the alias. The check deletes what it finds, because a host accepts
+// only a limited number of queues and aliases.
 func (a *answers) settings(ctx context.Context, n int64) error {
 	queue := fmt.Sprintf("queue-%d", n)
 	if err := a.api.Call(ctx, "CreateGameSessionQueue", struct{ Name string }{queue}, new(struct{})); err != nil {
@@ -318,7 +323,7 @@ func (a *answers) settings(ctx context.Context, n int64) error {
 	if err != nil {
 		return err
 	}
-	text := "" // what was answered last
+	text := "" // last acknowledged description
 	a.keep("aliases", id, func(l *lookup) error {
 		var out struct{ Alias struct{ Description string } }
 		err := l.api.Call(l.ctx, "DescribeAlias", struct{ AliasId string }{id}, &out)
@@ -338,19 +343,19 @@ func (a *answers) settings(ctx context.Context, n int64) error {
 	return nil
 }
 
-// lookup looks for what was answered before a restart.
+// lookup checks for everything that was acknowledged before a restart.
 type lookup struct {
 	*killing
 	ctx    context.Context
 	api    *server.API
-	ends   map[string]map[string]int  // by id of a placement or a ticket: how many events tell of its end, by type
-	ticket map[string]bool            // ids of tickets in ends
-	alone  map[string]bool            // configurations with tickets that wait for others
-	seated map[string]string          // tickets by player session
-	games  map[string]map[string]bool // player sessions of tickets by game session
+	ends   map[string]map[string]int  // number of events that report the end, by placement or ticket id, then by event type
+	ticket map[string]bool            // keys of ends that are tickets
+	alone  map[string]bool            // configurations with tickets that wait for other tickets
+	seated map[string]string          // ticket by player session
+	games  map[string]map[string]bool // player sessions of tickets, by game session
 }
 
-// lookFor looks for all answers, until nothing is to come.
+// lookFor checks for all acknowledged results and returns when none is pending.
 func (k *killing) lookFor(ctx context.Context, proc *server.Process, a *answers, lost *violations) {
 	a.api = proc.API(killCallers)
 	defer a.api.Close()
@@ -376,7 +381,7 @@ func (k *killing) lookFor(ctx context.Context, proc *server.Process, a *answers,
 				lost.add("%s %s: %v", one.kind, one.id, err)
 			}
 		}
-		for _, t := range k.strays { // one may be in a match with a ticket that is waited for
+		for _, t := range k.strays { // a stray may be in a match with a pending ticket
 			_ = t.accept(ctx, a.api)
 		}
 		if time.Since(partners) > time.Second {
@@ -394,7 +399,8 @@ func (k *killing) lookFor(ctx context.Context, proc *server.Process, a *answers,
 	}
 }
 
-// once reports whether events tell of the end of a placement or ticket once, and as right wants it.
+// once returns nil if exactly one event reports the end of a placement or ticket and right accepts that event. It
+// returns errLater if there is no event yet.
 func (l *lookup) once(id string, right func(events map[string]int) bool) error {
 	events, n := l.ends[id], 0
 	for _, count := range events {
@@ -415,7 +421,8 @@ var endTypes = []string{
 	"MatchmakingSucceeded", "MatchmakingCancelled", "MatchmakingFailed", "MatchmakingTimedOut",
 }
 
-// readEvents counts the events of ends. One event may be delivered several times.
+// readEvents fills ends and ticket from the file of events. It counts each event once, although an event may be
+// delivered several times.
 func (l *lookup) readEvents() error {
 	l.ends, l.ticket = make(map[string]map[string]int), make(map[string]bool)
 	f, err := os.Open(l.killing.events)
@@ -438,7 +445,7 @@ func (l *lookup) readEvents() error {
 			}
 		}
 		if json.Unmarshal(lines.Bytes(), &e) != nil || seen[e.ID] || !slices.Contains(endTypes, e.Detail.Type) {
-			continue // the kill cut the line; or the event came before; or it tells of no end
+			continue // a line cut off by the kill, a repeated event, or an event that ends nothing
 		}
 		seen[e.ID] = true
 		ids := []string{e.Detail.PlacementID}

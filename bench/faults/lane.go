@@ -8,27 +8,28 @@ import (
 )
 
 const (
-	// onTheWayMax bounds the delayed packets of a lane; more are dropped.
+	// onTheWayMax bounds the number of delayed packets in a lane. Packets above it are dropped.
 	onTheWayMax = 1024
-	// queueMax is how long packets may wait for a bounded rate before more are dropped.
+	// queueMax is how long packets may wait because of a limited rate. Packets that would wait longer are dropped.
 	queueMax = time.Second
 )
 
-// lane carries packets one by one in a direction: each passes once, twice, later or never. Packets that are due at the same time keep their
-// order. It has no goroutine: a packet is sent by the one that brings it, or by a timer, which close stops.
+// lane carries the packets of one direction. Each packet is delivered once, delivered twice, delayed or dropped.
+// Packets with the same due time keep their order. A lane has no goroutine: either the caller of take or a timer sends
+// a packet. close stops the timer.
 type lane struct {
 	d    *direction
-	send func([]byte) // called with mu held; may change the bytes, and must not keep them
+	send func([]byte) // called with mu held; may change the bytes, but must not retain them
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	waiting waiting
-	number  uint64    // of packets that had to wait
-	free    time.Time // when a bounded rate has room for the next packet
+	number  uint64    // number of the next delayed packet
+	free    time.Time // when a limited rate allows the next packet
 	timer   *time.Timer
 	closed  bool
 }
 
-// take lets a packet pass. size is that of its IP packet.
+// take passes a packet through the lane. size is the size of its IP packet.
 func (l *lane) take(b []byte, size int) {
 	for range l.d.copies(size) {
 		l.takeOnce(bytes.Clone(b), size)
@@ -66,7 +67,7 @@ func (l *lane) takeOnce(b []byte, size int) {
 	l.arm()
 }
 
-// arm sets the timer to the packet that is due first. The caller holds mu.
+// arm sets the timer for the packet with the earliest due time. The caller holds mu.
 func (l *lane) arm() {
 	if len(l.waiting) == 0 {
 		return
@@ -79,7 +80,7 @@ func (l *lane) arm() {
 	}
 }
 
-// drain sends what is due.
+// drain sends the packets that are due.
 func (l *lane) drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +93,7 @@ func (l *lane) drain() {
 	l.arm()
 }
 
-// close drops what waits and all that comes.
+// close drops all waiting and all later packets.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,14 +103,14 @@ func (l *lane) close() {
 	}
 }
 
-// waits is a packet that waits.
+// waits is a delayed packet.
 type waits struct {
 	bytes  []byte
 	due    time.Time
 	number uint64
 }
 
-// waiting is a heap of packets; the first is due first.
+// waiting is a heap of packets. The first one has the earliest due time.
 type waiting []waits
 
 func (w waiting) Len() int { return len(w) }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// inLane brings packets of 100 bytes into a lane, one every millisecond, and returns the numbers of those that passed, and when, from the start.
+// inLane sends packets of 100 bytes into a lane, one per millisecond. It returns the numbers of the packets that passed
+// and their arrival times since the start.
 func inLane(t *testing.T, seed uint64, c Conditions, packets int) (numbers []int, times []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -18,7 +19,7 @@ func inLane(t *testing.T, seed uint64, c Conditions, packets int) (numbers []int
 		l := lane{d: d, send: func(b []byte) {
 			numbers = append(numbers, int(binary.BigEndian.Uint32(b)))
 			times = append(times, time.Since(began))
-			clear(b) // it may
+			clear(b) // send may change the bytes
 		}}
 		defer l.close()
 		b := make([]byte, 100)
@@ -33,7 +34,7 @@ func inLane(t *testing.T, seed uint64, c Conditions, packets int) (numbers []int
 	return numbers, times
 }
 
-// The seed decides which packets are lost; others decide otherwise, and the share is that of the plan.
+// The same seed loses the same packets, another seed loses others, and the share of lost packets is that of the plan.
 func TestLaneLoses(t *testing.T) {
 	t.Parallel()
 	const packets = 20_000
@@ -48,7 +49,7 @@ func TestLaneLoses(t *testing.T) {
 	}
 }
 
-// Delay alone keeps the order, also of packets that come at the same time; jitter mixes it up.
+// Delay alone preserves the order, even of packets that arrive at the same time. Jitter reorders packets.
 func TestLaneDelays(t *testing.T) {
 	t.Parallel()
 	numbers, times := inLane(t, 1, Conditions{Delay: Duration(50 * time.Millisecond)}, 100)
@@ -82,10 +83,10 @@ func TestLaneDelays(t *testing.T) {
 	})
 }
 
-// A rate spreads packets, and drops what would wait for too long.
+// A limited rate spaces packets out and drops packets that would wait too long.
 func TestLaneKeepsARate(t *testing.T) {
 	t.Parallel()
-	numbers, times := inLane(t, 1, Conditions{Rate: 50_000}, 10_000) // 2 ms each
+	numbers, times := inLane(t, 1, Conditions{Rate: 50_000}, 10_000) // 2 ms per packet
 	for i, at := range times {
 		if i > 0 && at-times[i-1] < 2*time.Millisecond {
 			t.Fatalf("%v after the one before", at-times[i-1])
@@ -99,8 +100,8 @@ func TestLaneKeepsARate(t *testing.T) {
 	}
 }
 
-// What is too large is dropped, what is not passes; a share comes twice; what waits is bounded; nothing passes in silence, nor after the end.
-// RL-104, RL-106.
+// Packets above the MTU are dropped and others pass. The requested share is duplicated. The number of waiting packets
+// is bounded. Nothing passes during silence or after close. RL-104, RL-106.
 func TestLaneDropsAndRepeats(t *testing.T) {
 	t.Parallel()
 	if numbers, _ := inLane(t, 1, Conditions{MTU: 99}, 100); len(numbers) != 0 {
@@ -123,7 +124,7 @@ func TestLaneDropsAndRepeats(t *testing.T) {
 		d.begin(slow)
 		l.take([]byte{1}, 1)
 		d.begin(silent)
-		time.Sleep(2 * time.Second) // what was on the way is lost too
+		time.Sleep(2 * time.Second) // packets in transit are lost too
 		l.take([]byte{2}, 1)
 		d.end(silent)
 		l.take([]byte{3}, 1)

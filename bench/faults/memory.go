@@ -12,25 +12,26 @@ import (
 )
 
 const (
-	// memoryMin is the least that a host is given, in MiB: what it needs to start, and some games.
+	// memoryMin is the smallest memory limit of a host in MiB. It is enough to start and to run some games.
 	memoryMin = 48
 	memoryMax = 1 << 20
-	// crowdFleet is the fleet of games that send to lost players, crowdRoom the number of the first of these games.
+	// crowdFleet is the fleet of the games that send to disconnected players. crowdRoom is the room number of the first
+	// such game.
 	crowdFleet = "fleet-crowd"
 	crowdRoom  = 2000
 	crowdGames = 5
-	crowdSize  = 30 // lost players of each: together they may keep 150 MiB
+	crowdSize  = 30 // disconnected players per game; messages retained for them may total 150 MiB
 	crowdBytes = client.PayloadMax
 	opCrowd    = 1
 )
 
-// tight is a control group in which the host has little memory.
+// tight is a control group that limits the host's memory.
 type tight struct {
 	*cgroup.Group
 	mib int
 }
 
-// newTight returns nil if no fault is of the memory.
+// newTight returns a control group with the smallest limit of all memory faults, or nil if there is no such fault.
 func newTight(events []Event) (*tight, error) {
 	least := 0
 	for _, e := range events {
@@ -48,8 +49,8 @@ func newTight(events []Event) (*tight, error) {
 	return &tight{group, least}, nil
 }
 
-// crowd makes other games whose players lose their connections, and sends to those players as fast as the host takes it, until end is
-// called. The host keeps what it can for them.
+// crowd creates games. In each game, all players except one sender lose their connections. Until end is called, the
+// senders send to the disconnected players as fast as the host accepts messages. The host retains what it can.
 func (r *run) crowd(ctx context.Context) (end func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -58,7 +59,7 @@ func (r *run) crowd(ctx context.Context) (end func() error, err error) {
 		cancel()
 		work.Wait()
 		if err != nil && r.awaitDeath() {
-			return nil // judgeMemory has the reason
+			return nil // judgeMemory reports the reason
 		}
 		return err
 	}
@@ -110,7 +111,7 @@ func (r *run) crowdGame(ctx context.Context, number int) error {
 	}
 }
 
-// alive reports whether the host's process runs.
+// alive reports whether the host's process is running.
 func (r *run) alive() bool {
 	select {
 	case <-r.proc.Exited():
@@ -120,10 +121,10 @@ func (r *run) alive() bool {
 	}
 }
 
-// deathMax is how long the end of a killed process may take.
+// deathMax bounds the wait for the end of a killed process.
 const deathMax = 2 * time.Second
 
-// awaitDeath waits a moment for the end of the host's process, and reports whether it has come.
+// awaitDeath waits up to deathMax for the host's process to end and reports whether it has ended.
 func (r *run) awaitDeath() bool {
 	timer := time.NewTimer(deathMax)
 	defer timer.Stop()
@@ -135,7 +136,8 @@ func (r *run) awaitDeath() bool {
 	}
 }
 
-// judgeMemory judges whether the host has lived with its memory; alive: it can be judged further.
+// judgeMemory judges whether the host survived with its memory limit. alive reports whether the host is still running,
+// so that it can be judged further.
 func (r *run) judgeMemory() (all []Verdict, alive bool, err error) {
 	if r.tight == nil {
 		return nil, true, nil

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Find returns the named plan, or that of a file whose name ends in .yaml or .yml.
+// Find returns the plan with the given name. If the name ends in .yaml or .yml, Find reads the plan from that file.
 func Find(name string) (Plan, error) {
 	if slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(name))) {
 		return readPlan(name)
@@ -29,7 +29,7 @@ func Find(name string) (Plan, error) {
 	return Plan{}, fmt.Errorf("there is no scenario %q: troupe faults list shows them; a plan of your own is a file that ends in .yaml", name)
 }
 
-// planBytesMax bounds a plan.
+// planBytesMax bounds the size of a plan file in bytes.
 const planBytesMax = 1 << 20
 
 func readPlan(file string) (p Plan, err error) {
@@ -52,10 +52,10 @@ func readPlan(file string) (p Plan, err error) {
 	return p, nil
 }
 
-// Parse reads a plan as YAML. Unknown keys and values that make no sense are errors, with the line.
+// Parse reads a plan from YAML. Unknown keys and invalid values are errors, which give the line.
 func Parse(text []byte) (Plan, error) { return parse(text, "") }
 
-// parse reads a plan. The name is that of a plan that has none; it may be empty.
+// parse reads a plan. name is used for a plan without a name; it may be empty.
 func parse(text []byte, name string) (p Plan, err error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -107,13 +107,13 @@ func parse(text []byte, name string) (p Plan, err error) {
 	return p, nil
 }
 
-// planName is what names of plans look like, because names of files are made of them.
+// planName matches valid names of plans. File names are derived from them.
 var planName = regexp.MustCompile(`^[\w.-]{1,64}$`)
 
-// at says where an error is.
+// at adds the line of a node to an error.
 func at(node *yaml.Node, err error) error { return fmt.Errorf("line %d: %w", node.Line, err) }
 
-// eachKey goes through a mapping; what is its name in errors.
+// eachKey calls do for each key of a mapping. what names the mapping in errors.
 func eachKey(node *yaml.Node, what string, do func(key string, value *yaml.Node) error) error {
 	if node.Kind != yaml.MappingNode {
 		return at(node, fmt.Errorf("%s must be keys and values", what))
@@ -132,7 +132,8 @@ func eachKey(node *yaml.Node, what string, do func(key string, value *yaml.Node)
 	return nil
 }
 
-// set sets one field of a plan or a step. It goes by way of JSON, whose decoder knows the names of the fields and refuses others.
+// set sets one field of a plan or a step. It converts the value to JSON, because the JSON decoder knows the field names
+// and rejects unknown ones.
 func set(target any, what, key string, value *yaml.Node) error {
 	if value.Kind != yaml.ScalarNode {
 		return fmt.Errorf("%s must be one value", key)

@@ -12,14 +12,14 @@ import (
 	"troupe/transport"
 )
 
-// tcpPause is how long a lost packet delays a TCP stream: the least time after which Linux sends again.
+// tcpPause is how long a lost packet delays a TCP stream. It is Linux's minimum retransmission timeout.
 const tcpPause = 200 * time.Millisecond
 
-// direction is one direction of a path.
+// direction holds the network conditions of one direction of a path.
 type direction struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	active  []*Conditions
-	now     Conditions    // all active ones together
+	now     Conditions    // combination of all active conditions
 	changed chan struct{} // closed at the next change
 	random  *rand.Rand
 }
@@ -28,7 +28,7 @@ func newDirection(seed, index uint64) *direction {
 	return &direction{changed: make(chan struct{}), random: rand.New(rand.NewPCG(seed, index))}
 }
 
-// begin adds conditions, end removes them.
+// begin adds conditions. end removes them.
 func (d *direction) begin(c *Conditions) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,14 +69,15 @@ func (d *direction) update() {
 	d.changed = make(chan struct{})
 }
 
-// quiet reports whether nothing passes, and returns a channel that is closed when that may have changed.
+// quiet reports whether the direction is silent. The returned channel is closed when that may have changed.
 func (d *direction) quiet() (bool, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now.silent, d.changed
 }
 
-// draw decides about one packet of n bytes: whether it is lost, how long it is delayed, and how long it takes at the rate.
+// draw decides the fate of one packet of n bytes: whether it is lost, how long it is delayed, and how long its
+// transmission takes at the current rate.
 func (d *direction) draw(n int) (lost bool, delay, takes time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,7 +91,8 @@ func (d *direction) draw(n int) (lost bool, delay, takes time.Duration) {
 	return d.now.Loss > 0 && d.random.Float64() < d.now.Loss, delay, takes
 }
 
-// copies says how many times an IP packet of n bytes is to pass: not at all if it is too large, or twice.
+// copies returns how many copies of an IP packet of n bytes are delivered: 0 if it exceeds the MTU, 2 if it is
+// duplicated, otherwise 1.
 func (d *direction) copies(n int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,26 +105,27 @@ func (d *direction) copies(n int) int {
 	return 1
 }
 
-// Path is one player's way to a host: a TCP and a UDP proxy on loopback. Its methods may be called from any goroutine; Close ends it and
-// must be called.
+// Path is one player's path to a host: a TCP proxy and a UDP proxy on loopback. Its methods may be called from any
+// goroutine. The caller must call Close.
 type Path struct {
 	up, down *direction // to the host, to the player
 	on       transport.Network
 	listener net.Listener
 	socket   transport.PacketConn
 	work     sync.WaitGroup // all goroutines
-	used     chan struct{}  // closed when the player has sent something, or has connected
+	used     chan struct{}  // closed when the player has first connected or sent a datagram
 	use      func()
 
-	mu           sync.Mutex // guards what follows
+	mu           sync.Mutex // guards the fields below
 	tcp, udp     string     // host:port of the host; udp may be empty
 	pairs        map[*pair]struct{}
 	associations map[netip.AddrPort]*association // by the player's address
 	closed       bool
 }
 
-// ListenPath listens at an address of a network, nil for the operating system's, for one player. With port 0, TCP and UDP have free ports,
-// which differ. tcp and udp are host:port of the host; without udp, datagrams are dropped.
+// ListenPath opens a path for one player and listens at addr. A nil network is that of the operating system. With port
+// 0, TCP and UDP get different free ports. tcp and udp are the host's addresses as host:port. If udp is empty,
+// datagrams are dropped.
 func ListenPath(on transport.Network, addr string, seed uint64, player int, tcp, udp string) (*Path, error) {
 	if on == nil {
 		on = transport.System
@@ -145,23 +148,23 @@ func ListenPath(on transport.Network, addr string, seed uint64, player int, tcp,
 	return p, nil
 }
 
-// dial opens a connection to the host, or a socket for datagrams to it.
+// dial opens a TCP connection or a UDP socket to the host.
 func (p *Path) dial(network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	return p.on.DialContext(ctx, network, addr)
 }
 
-// TCP and UDP are the addresses that the player connects to.
+// TCP returns the address for TCP connections of the player.
 func (p *Path) TCP() string { return p.listener.Addr().String() }
 
-// UDP is the address for datagrams.
+// UDP returns the address for datagrams of the player.
 func (p *Path) UDP() string { return p.socket.LocalAddr().String() }
 
-// Used is closed when somebody has connected or sent a datagram.
+// Used returns a channel that is closed when a client has first connected or sent a datagram.
 func (p *Path) Used() <-chan struct{} { return p.used }
 
-// Retarget leads new connections and all datagrams to another address of the host.
+// Retarget changes the address of the host for new connections and for all datagrams.
 func (p *Path) Retarget(tcp, udp string) {
 	p.mu.Lock()
 	p.tcp, p.udp = tcp, udp
@@ -169,7 +172,8 @@ func (p *Path) Retarget(tcp, udp string) {
 	p.rebindUDP()
 }
 
-// Begin begins a fault, and returns a function that ends it; nil for one without a length. The host's faults are not a path's.
+// Begin starts a fault of the path and returns a function that ends it, or nil if the fault has no length. Faults of
+// the host's process must not be passed to Begin.
 func (p *Path) Begin(e Event) (end func()) {
 	switch e.Fault {
 	case Reset:
@@ -216,7 +220,7 @@ func (p *Path) eachPair(do func(*pair)) {
 	}
 }
 
-// Close ends all connections and returns when no goroutine is left.
+// Close ends all connections and waits until all goroutines have ended.
 func (p *Path) Close() error {
 	p.mu.Lock()
 	p.closed = true

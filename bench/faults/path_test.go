@@ -18,10 +18,10 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// patience only ends a hang.
+// patience only bounds a hang.
 const patience = time.Minute
 
-// virtual is a path in memory, through which a player's connections lead to a host.
+// virtual is a path in an in-memory network. The player's connections to a host go through it.
 type virtual struct {
 	t        *testing.T
 	network  memnet.Machine
@@ -29,7 +29,7 @@ type virtual struct {
 	listener net.Listener
 }
 
-// onAPath runs a test in virtual time.
+// onAPath runs a test with a path in virtual time.
 func onAPath(t *testing.T, test func(t *testing.T, v *virtual)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func (v *virtual) connect() (player, host net.Conn) {
 	return player, host
 }
 
-// passes sends a text, and returns how long it took to arrive.
+// passes sends a text and returns how long it took to arrive.
 func passes(t *testing.T, from, to net.Conn, text []byte) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -76,7 +76,7 @@ func passes(t *testing.T, from, to net.Conn, text []byte) time.Duration {
 	return time.Since(began)
 }
 
-// silent fails if something arrives within an hour.
+// silent fails if data arrives within an hour of virtual time.
 func silent(t *testing.T, c net.Conn) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(time.Hour))
@@ -128,7 +128,7 @@ func TestStreamPasses(t *testing.T) {
 		if n, err := host.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 			t.Errorf("%d, %v", n, err)
 		}
-		passes(t, host, player, text) // its direction is still open
+		passes(t, host, player, text) // this direction is still open
 	})
 }
 
@@ -175,12 +175,12 @@ func TestStreamIsCut(t *testing.T) {
 		}
 		silent(t, player)
 		silent(t, host)
-		player, host = v.connect() // a new one works
+		player, host = v.connect() // a new connection works
 		passes(t, player, host, []byte("hello"))
 	})
 }
 
-// echoes are a TCP and a UDP server. UDP answers are the sender's address.
+// echoes starts a TCP and a UDP echo server. A UDP answer is the sender's address.
 func echoes(t *testing.T, on transport.Network) (tcp, udp string, accepted chan net.Conn) {
 	t.Helper()
 	listener, err := on.Listen("tcp", "127.0.0.1:0")
@@ -215,7 +215,7 @@ func echoes(t *testing.T, on transport.Network) (tcp, udp string, accepted chan 
 	return listener.Addr().String(), socket.LocalAddr().String(), accepted
 }
 
-// Real sockets: a reset is one, and after it datagrams come from another port.
+// With real sockets: after a reset, the connection is reset and datagrams arrive from another port.
 func TestPathOfTheKernel(t *testing.T) {
 	t.Parallel()
 	tcp, udp, accepted := echoes(t, transport.System)
@@ -267,7 +267,7 @@ func TestPathOfTheKernel(t *testing.T) {
 	}
 }
 
-// Conditions that overlap add up, and end one by one.
+// Overlapping conditions are combined, and each ends on its own.
 func TestConditionsOverlap(t *testing.T) {
 	t.Parallel()
 	d := newDirection(1, 0)
@@ -287,7 +287,7 @@ func TestConditionsOverlap(t *testing.T) {
 	}
 }
 
-// A plan begins with the first connection, and when it is over everything passes.
+// A plan starts with the first connection. When it is over, everything passes.
 func TestProxy(t *testing.T) { synctest.Test(t, proxy) }
 
 func proxy(t *testing.T) {

@@ -20,40 +20,45 @@ type Kind string
 
 // The kinds of fault.
 const (
-	// Silence stops everything that passes. Over TCP it arrives later.
+	// Silence stops all traffic. Over TCP the data arrives when the fault is over.
 	Silence Kind = "silence"
 	// Link changes delay, jitter, loss and rate.
 	Link Kind = "link"
-	// Reset ends TCP connections with RST on both sides. UDP has no connections: its source port changes.
+	// Reset ends TCP connections with RST on both sides. UDP has no connections, so its source port changes.
 	Reset Kind = "reset"
-	// Handover ends TCP connections with RST on the player's side, and the host hears nothing. The UDP source port changes.
+	// Handover ends TCP connections with RST on the player's side only; the host receives nothing. The UDP source port
+	// changes.
 	Handover Kind = "handover"
-	// Rebind forgets the state of a NAT: TCP connections stay silent for good, the UDP source port changes.
+	// Rebind makes a NAT lose its state: TCP connections stay silent forever, and the UDP source port changes.
 	Rebind Kind = "rebind"
 	// Stall stops the host's process (SIGSTOP).
 	Stall Kind = "stall"
-	// Crash ends the host's process (SIGKILL); it starts again when the fault is over.
+	// Crash ends the host's process (SIGKILL). The host restarts when the fault is over.
 	Crash Kind = "crash"
-	// Kills ends a host that calls load (SIGKILL), at each failpoint of its store. It is the only fault of its plan, which has no players.
+	// Kills ends a host under API load (SIGKILL), at each failpoint of its store. It must be the only fault of its
+	// plan, and the plan has no players.
 	Kills Kind = "kills"
-	// Restart asks the host's process to end (SIGTERM); it may take as long as the fault, and then starts again.
+	// Restart asks the host's process to end (SIGTERM). The process may take as long as the fault lasts. Then it
+	// restarts.
 	Restart Kind = "restart"
-	// Throttle leaves the host's process a share of the time, in periods of 100 ms.
+	// Throttle limits the host's process to a share of the CPU time, in periods of 100 ms.
 	Throttle Kind = "throttle"
-	// DiskFull and DiskReadOnly have all writes of the host's store fail, DiskSync all syncs; DiskSlow has each sync take longer.
+	// DiskFull and DiskReadOnly make all writes of the host's store fail. DiskSync makes all its syncs fail. DiskSlow
+	// delays each sync.
 	DiskFull     Kind = "disk-full"
 	DiskReadOnly Kind = "disk-read-only"
 	DiskSync     Kind = "disk-sync-fails"
 	DiskSlow     Kind = "disk-slow"
-	// Memory has the host's process have little memory from its start on; while it lasts, players of other games are away and much is sent to them.
+	// Memory limits the memory of the host's process from its start on. During the fault, players of other games are
+	// disconnected and many messages are sent to them.
 	Memory Kind = "memory"
-	// Files leaves the host's process no file descriptor for anything new.
+	// Files leaves the host's process without free file descriptors.
 	Files Kind = "files"
-	// Hang has a script of another game loop without end; the fault is over when the host must have ended it.
+	// Hang makes a script of another game loop forever. The fault ends when the host must have ended that game.
 	Hang Kind = "hang"
 )
 
-// kinds are all of them, in the order of a legend.
+// kinds lists all kinds in the order of the legend.
 var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills}
 
 func kindNames() string {
@@ -64,7 +69,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// meanings say what the kinds are.
+// meanings describes the kinds.
 var meanings = map[Kind]string{
 	Silence:      "nothing passes",
 	Link:         "the path is slow, or loses packets",
@@ -85,24 +90,24 @@ var meanings = map[Kind]string{
 	Kills:        "the host is killed under load, at the failpoints of its store",
 }
 
-// instant reports whether a fault has no length.
+// instant reports whether faults of this kind have no length.
 func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind }
 
-// onHost reports whether a fault is one of the host's process.
+// onHost reports whether faults of this kind affect the host's process.
 func (k Kind) onHost() bool {
 	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills}, k)
 }
 
-// ends reports whether a fault ends the host's process.
+// ends reports whether faults of this kind end the host's process.
 func (k Kind) ends() bool { return k == Crash || k == Restart }
 
 // Duration is a time.Duration that is text in plans and reports.
 type Duration time.Duration
 
-// MarshalText writes it as time.Duration does.
+// MarshalText formats it as time.Duration does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads what time.ParseDuration reads, down to 0.
+// UnmarshalText parses a duration as time.ParseDuration does. It must be 0 to lengthMax.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err == nil && (v < 0 || v > lengthMax) {
@@ -112,54 +117,54 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// lengthMax bounds all times of a plan.
+// lengthMax bounds each time in a plan.
 const lengthMax = 10 * time.Minute
 
 // Plan is a fault plan.
 type Plan struct {
 	Name   string   `json:"name"`
-	About  string   `json:"about"`  // what it stands for
-	Length Duration `json:"length"` // until the last fault is over, the default; players play that long and a moment more
-	Seed   *uint64  `json:"seed"`   // the default of --seed
+	About  string   `json:"about"`  // what the plan simulates
+	Length Duration `json:"length"` // default: until the end of the last fault; players play a moment longer
+	Seed   *uint64  `json:"seed"`   // default of --seed
 	Faults []Step   `json:"faults"`
 
-	// Row is the row of the fault matrix (docs/spec/reliability.md 7) that the plan tries. What follows are the players whom it takes,
-	// unless others are asked for, and the figures of the row; see judgeFigures.
+	// Row is the row of the fault matrix (docs/spec/reliability.md 7) that the plan tests. The fields below are the
+	// default players and the figures that the row requires; see judgeFigures.
 	Row        string   `json:"row"`
 	Players    int      `json:"players"`
-	Transports string   `json:"transports"` // with commas
-	Delivered  uint64   `json:"delivered"`  // reliable messages, at least
-	FastShare  float64  `json:"fastShare"`  // of the fast messages that arrive, at least
-	BackP99    Duration `json:"backP99"`    // until players are back, at most
+	Transports string   `json:"transports"` // separated by commas
+	Delivered  uint64   `json:"delivered"`  // minimum number of reliable messages that arrive
+	FastShare  float64  `json:"fastShare"`  // minimum share of fast messages that arrive
+	BackP99    Duration `json:"backP99"`    // maximum time until players are reconnected, p99
 	BackMax    Duration `json:"backMax"`
-	Uncut      bool     `json:"uncut"` // no player loses its connection
+	Uncut      bool     `json:"uncut"` // no player may lose its connection
 }
 
-// Step is one entry of a plan: a fault, or several of the same kind.
+// Step is one entry of a plan: a fault, or several faults of the same kind.
 type Step struct {
 	At     Duration `json:"at"`
 	Fault  Kind     `json:"fault"`
-	Target string   `json:"target"` // all, half, one (a random choice), host
-	For    Duration `json:"for"`    // how long; not for reset, handover, rebind
+	Target string   `json:"target"` // all, half, one (chosen at random), host
+	For    Duration `json:"for"`    // length; not for reset, handover, rebind
 	Upto   Duration `json:"upto"`   // if set, the length is random between For and Upto
-	Spread Duration `json:"spread"` // each target's fault begins up to that much later, at random
+	Spread Duration `json:"spread"` // each target's fault begins up to this much later, at random
 	Times  int      `json:"times"`  // default 1
-	Every  Duration `json:"every"`  // between two of them
+	Every  Duration `json:"every"`  // time between two repetitions
 
 	Conditions
 }
 
-// Conditions are how a direction treats what passes. The zero value lets everything pass.
+// Conditions describe how a direction treats packets. The zero value lets all packets pass.
 type Conditions struct {
-	Direction string   `json:"direction,omitempty"` // up (to the host), down (to the player); empty: both
+	Direction string   `json:"direction,omitempty"` // up (to the host) or down (to the player); empty: both
 	Delay     Duration `json:"delay,omitempty"`
-	Jitter    Duration `json:"jitter,omitempty"`    // added to the delay, at random
-	Loss      float64  `json:"loss,omitempty"`      // share of the packets, 0 to 1
-	Rate      int      `json:"rate,omitempty"`      // bytes per second; 0: no bound
-	Duplicate float64  `json:"duplicate,omitempty"` // share of the datagrams that come twice, 0 to 1
-	MTU       int      `json:"mtu,omitempty"`       // datagrams whose IP packet is larger are dropped, and nobody is told; 0: no bound
-	Share     float64  `json:"share,omitempty"`     // of throttle: the share of the time that is left, above 0 and below 1
-	MiB       int      `json:"mib,omitempty"`       // of memory: what the host's process may use
+	Jitter    Duration `json:"jitter,omitempty"`    // maximum random addition to the delay
+	Loss      float64  `json:"loss,omitempty"`      // share of packets that are lost, 0 to 1
+	Rate      int      `json:"rate,omitempty"`      // bytes per second; 0: unlimited
+	Duplicate float64  `json:"duplicate,omitempty"` // share of datagrams that arrive twice, 0 to 1
+	MTU       int      `json:"mtu,omitempty"`       // datagrams with a larger IP packet are dropped without an error; 0: unlimited
+	Share     float64  `json:"share,omitempty"`     // throttle only: share of the CPU time that remains, above 0 and below 1
+	MiB       int      `json:"mib,omitempty"`       // memory only: limit of the host's process in MiB
 	silent    bool
 }
 
@@ -172,21 +177,22 @@ type Event struct {
 	Conditions
 }
 
-// Scenarios are the named plans, by name.
+// Scenarios returns the named plans, ordered by name.
 func Scenarios() []Plan { return read("plans") }
 
-// Matrix are the plans of the fault matrix, by row and name: scenarios, and plans that are there for a row's figures.
+// Matrix returns the plans of the fault matrix, ordered by row and name. They are scenarios and additional plans that
+// measure the figures of a row.
 func Matrix() []Plan {
 	all := slices.DeleteFunc(slices.Concat(read("plans"), read("plans/matrix")), func(p Plan) bool { return p.Row == "" })
 	slices.SortFunc(all, func(a, b Plan) int { return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Name, b.Name)) })
 	return all
 }
 
-// read reads the plans of a folder of this program.
+// read parses the embedded plans of a folder.
 func read(folder string) (all []Plan) {
 	files, err := plans.ReadDir(folder)
 	if err != nil {
-		panic(err) // it is part of this program
+		panic(err) // cannot happen: the folder is embedded
 	}
 	for _, f := range files {
 		if f.IsDir() {
@@ -206,10 +212,10 @@ func read(folder string) (all []Plan) {
 	return all
 }
 
-// mtuMin is the least that IPv4 must carry.
+// mtuMin is the smallest MTU that IPv4 allows.
 const mtuMin = 68
 
-// timesMax bounds the events of a plan.
+// timesMax bounds the number of repetitions in a plan.
 const timesMax = 1000
 
 func (s *Step) check() error {
@@ -254,12 +260,12 @@ func (s *Step) check() error {
 	return nil
 }
 
-// end is when the last fault of a step is over at the latest.
+// end returns the latest time at which the last fault of a step ends.
 func (s *Step) end() Duration {
 	return s.At + Duration(max(s.Times, 1)-1)*s.Every + s.Spread + max(s.For, s.Upto)
 }
 
-// Expand turns the plan into events, in order of time. Equal seeds and numbers of players give equal events.
+// Expand turns the plan into events, ordered by time. The same seed and number of players give the same events.
 func (p *Plan) Expand(seed uint64, players int) (all []Event) {
 	random := rand.New(rand.NewPCG(seed, uint64(players)))
 	for _, s := range p.Faults {
@@ -281,7 +287,7 @@ func upTo(random *rand.Rand, most Duration) Duration {
 	return Duration(random.Int64N(int64(most) + 1)).round()
 }
 
-// round keeps reports readable.
+// round rounds to milliseconds, for readable reports.
 func (d Duration) round() Duration { return Duration(time.Duration(d).Round(time.Millisecond)) }
 
 func (s *Step) targets(random *rand.Rand, players int) []int {
@@ -298,24 +304,26 @@ func (s *Step) targets(random *rand.Rand, players int) []int {
 	return order
 }
 
-// quickFactor is by how much a quick run is shorter.
+// quickFactor is the factor by which a quick run is shorter.
 const quickFactor = 10
 
-// An outage that is longer than noticed is noticed by what it is about; a quick one is then at least quickest long.
+// outages holds two lengths for each kind. An outage longer than noticed is detected by the side that it affects. If a
+// plan has such an outage, the quick version lasts at least quickest, so that it is detected too.
 var outages = map[Kind]struct{ noticed, quickest Duration }{
 	Silence: {Duration(hostSilence), Duration(hostSilence + 2500*time.Millisecond)},
 	Stall:   {Duration(lateTimer), Duration(lateTimer + 500*time.Millisecond)},
-	Restart: {0, Duration(3 * time.Second)}, // games go on for so long; what was sent before is to arrive meanwhile
+	Restart: {0, Duration(3 * time.Second)}, // games continue for this long; messages sent before the restart must arrive in that time
 }
 
 const (
-	// hostSilence is how long the host waits at least for a sign of life (realtime.md 12), lateTimer by how much a timer of the host must be
-	// late before it gives all players more time (reliability.md 2.7).
+	// hostSilence is the minimum time that the host waits for a sign of life (realtime.md 12). lateTimer is how late a
+	// timer of the host must be before the host gives all players more time (reliability.md 2.7).
 	hostSilence = 6 * time.Second
 	lateTimer   = time.Second
 )
 
-// quick returns a plan with all times divided, but for outages that would not be noticed any more.
+// quick returns a plan whose times are divided by quickFactor. Outages that must be detected keep a minimum length; see
+// outages.
 func (p Plan) quick() Plan {
 	p.Faults = slices.Clone(p.Faults)
 	p.Length /= quickFactor
@@ -336,12 +344,12 @@ func (p Plan) quick() Plan {
 	return p
 }
 
-// anyOf reports whether a fault is of one of these kinds.
+// anyOf reports whether a fault has one of these kinds.
 func anyOf(events []Event, kinds ...Kind) bool {
 	return slices.ContainsFunc(events, func(e Event) bool { return slices.Contains(kinds, e.Fault) })
 }
 
-// NeedsHost reports whether the plan is about the host's process, so that the host must be started here.
+// NeedsHost reports whether the plan has faults of the host's process, so that the run must start the host.
 func (p *Plan) NeedsHost() bool {
 	return slices.ContainsFunc(p.Faults, func(s Step) bool { return s.Fault.onHost() })
 }

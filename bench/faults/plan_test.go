@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A seed makes the same plan each time, and another one another plan.
+// The same seed always produces the same plan. Another seed produces another plan.
 func TestSeedMakesThePlan(t *testing.T) {
 	t.Parallel()
 	for _, p := range append(Scenarios(), Matrix()...) {
@@ -37,7 +37,7 @@ func TestSeedMakesThePlan(t *testing.T) {
 	}
 }
 
-// A plan that makes no sense is refused in one sentence, with the line.
+// An invalid plan is rejected with a single sentence that gives the line.
 func TestPlansThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -106,7 +106,7 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// The plan of a file needs nothing but faults: its name is the file's, and it ends with its last fault.
+// A plan file needs only faults. Its name defaults to the file name, and its length to the end of the last fault.
 func TestAPlanOfYourOwn(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "bus.yaml")
@@ -130,7 +130,7 @@ func TestAPlanOfYourOwn(t *testing.T) {
 	}
 }
 
-// A quick plan is shorter, but outages that the host notices are noticed still.
+// A quick plan is shorter, but the host still detects the outages that it would detect in the full plan.
 func TestQuickOutagesAreNoticed(t *testing.T) {
 	t.Parallel()
 	for _, p := range append(Scenarios(), Matrix()...) {
@@ -154,7 +154,7 @@ func TestQuickOutagesAreNoticed(t *testing.T) {
 	}
 }
 
-// The example of the document is a plan, and the document has all kinds of fault and all scenarios.
+// The example in the document is a valid plan. The document lists all kinds of fault and all scenarios.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/faults.md")
@@ -181,7 +181,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// A client may need 15 s to notice that a router has forgotten its connection. The promise that all are back counts from then on.
+// A client may need 15 s to notice that a router has lost its connection. The promise that all players reconnect counts
+// from then on.
 func TestARebindIsOverWhenItIsNoticed(t *testing.T) {
 	for _, c := range []struct {
 		quick bool
@@ -199,14 +200,16 @@ func TestARebindIsOverWhenItIsNoticed(t *testing.T) {
 	}
 }
 
-// Each row of the specification has a plan, or is one that no plan can try; and no plan is for a row that is not there.
+// Each row of the specification's matrix has a plan, or no plan can test it. No plan refers to a row that does not
+// exist.
 func TestTheMatrixIsThatOfTheSpecification(t *testing.T) {
 	t.Parallel()
 	spec, err := os.ReadFile("../../docs/spec/reliability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Crashes of single actors, floods, clocks, hostile traffic, and seeds. What is not built has no test.
+	// Crashes of single actors, floods, clocks, hostile traffic, and seeds. Rows that are not implemented yet say that
+	// they have no test.
 	without := []string{"RL-110", "RL-112", "RL-117", "RL-122", "RL-124"}
 	var want, got []string
 	for _, m := range regexp.MustCompile(`(?m)^\| (RL-1\d\d) \|.*$`).FindAllStringSubmatch(string(spec), -1) {
@@ -227,7 +230,7 @@ func TestTheMatrixIsThatOfTheSpecification(t *testing.T) {
 	}
 }
 
-// A figure that is missed breaks a promise, and one that is just reached does not.
+// A missed figure breaks a promise. A figure that is just reached does not.
 func TestFiguresOfAPlan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -22,76 +22,76 @@ const (
 )
 
 const (
-	// sendEvery is the time between a player's messages of each kind.
+	// sendEvery is the interval at which a player sends messages of each kind.
 	sendEvery = 100 * time.Millisecond
-	// sendMax bounds the wait for room in the send buffer.
+	// sendMax bounds the wait for space in the send buffer.
 	sendMax = 30 * time.Second
 	// dialMax bounds a login.
 	dialMax = 30 * time.Second
 )
 
-// access is how players reach a host.
+// access says how a player reaches a host.
 type access struct {
 	transport client.Transport
 	tcp, udp  string // host:port
 	tls       *tls.Config
 	silence   time.Duration // client.Options.SilenceMax
-	stall     time.Duration // client.Options.StallMax; 0: its default
+	stall     time.Duration // client.Options.StallMax; 0: the client's default
 	fast      bool          // client.Options.Fast
 }
 
-// player is one player with a path of its own.
+// player is one player with its own path.
 type player struct {
 	index int
-	peer  int32 // as the first login gave it
+	peer  int32 // peer id of the first login
 	path  *Path
 	c     *client.Client
 	crew  *crew
 
-	// Numbers of the last messages: taken is being sent, sent was accepted for sending.
+	// Numbers of the last messages: taken has been passed to the client, sent has been accepted for sending.
 	taken, sent  atomic.Uint64
 	takenFast    atomic.Uint64
-	unsent       atomic.Uint64 // reliable messages that could not be sent; their number is used again
-	listened     chan struct{} // closed when all events have been taken
-	times        sendTimes     // of reliable messages
-	mu           sync.Mutex    // guards what follows
+	unsent       atomic.Uint64 // reliable messages that could not be sent; their numbers are reused
+	listened     chan struct{} // closed when all events have been read
+	times        sendTimes     // send times of reliable messages
+	mu           sync.Mutex    // guards the fields below
 	ledger       *ledger
-	resumes      []time.Duration // from the loss to the answer of the login
+	resumes      []time.Duration // times from the connection loss to the answer to the login
 	lastResume   time.Time
-	changedPeers int // resumes with another peer id
+	changedPeers int // resumes that got a different peer id
 	gapLost      uint64
 	lastEvent    time.Time
 }
 
-// crew are the players of one game session.
+// crew is the players of one game session.
 type crew struct {
 	players []*player
-	byPeer  map[int32]int // index by peer id, complete when the last one has logged in
+	byPeer  map[int32]int // player index by peer id; complete when the last player has logged in
 	line    *timeline
-	leaving atomic.Bool // what ends from now on is meant to
+	leaving atomic.Bool // connections that end from now on are meant to end
 }
 
-// sendTimes are when a player sent its messages, by number. Its methods may be called from any goroutine.
+// sendTimes records when a player sent its messages, by number. Its methods may be called from any goroutine.
 type sendTimes struct {
 	mu    sync.Mutex // guards times
 	times []time.Time
 }
 
-// note stores when a message was sent. Numbers rise by 1, or are repeated.
+// note records the current time for a message. Numbers rise by 1 or repeat the last one.
 func (s *sendTimes) note(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.times = append(s.times[:number-1], time.Now())
 }
 
-// of returns when a message was sent that has been noted.
+// of returns when a message was sent. The message must have been noted.
 func (s *sendTimes) of(number uint64) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.times[number-1]
 }
 
-// enter logs players in.
+// enter logs all players in.
 func enter(ctx context.Context, on transport.Network, seed uint64, ids []string, reach func(index int) access, line *timeline) (_ *crew, err error) {
 	all := &crew{byPeer: make(map[int32]int), line: line}
 	defer func() {
@@ -130,7 +130,7 @@ func enter(ctx context.Context, on transport.Network, seed uint64, ids []string,
 	return all, nil
 }
 
-// leave ends all players, with a goodbye or without, and closes their paths.
+// leave disconnects all players, with or without a goodbye, and closes their paths.
 func (c *crew) leave(goodbye bool) {
 	c.leaving.Store(true)
 	var ends sync.WaitGroup
@@ -141,13 +141,13 @@ func (c *crew) leave(goodbye bool) {
 			} else {
 				p.c.Abort()
 			}
-			_ = p.path.Close() // its sockets are gone either way
+			_ = p.path.Close() // an error is irrelevant: the sockets are closed either way
 		})
 	}
 	ends.Wait()
 }
 
-// onReliable and onLost hear from the ledger of messages of another player.
+// onReliable and onLost are the ledger's callbacks for reliable messages of the player from.
 func (p *player) onReliable(from int, number uint64, twice bool) {
 	sent := p.crew.players[from].times.of(number)
 	p.crew.line.arrived(sent, time.Since(sent), twice)
@@ -184,7 +184,7 @@ func (p *player) listen() {
 	defer close(p.listened)
 	for e := range p.c.Events() {
 		if e.Kind != client.EventMessage || e.OpCode != opReliable && e.OpCode != opFast {
-			continue // the game's own
+			continue // sent by the game's script
 		}
 		p.mu.Lock()
 		p.lastEvent = time.Now()
@@ -194,7 +194,8 @@ func (p *player) listen() {
 	p.onDetached(client.End{})
 }
 
-// play sends messages until halt is closed or the client ends. Players begin one after the other, so that their messages spread.
+// play sends messages until halt is closed or the client ends. offset delays the first message, so that the players do
+// not send at the same time.
 func (p *player) play(halt <-chan struct{}, offset time.Duration) {
 	timer := time.NewTimer(offset)
 	defer timer.Stop()
@@ -230,7 +231,7 @@ func (p *player) send(op int32, number uint64) error {
 	return p.c.Send(ctx, m)
 }
 
-// newest returns the number of the newest message that may have been sent.
+// newest returns the highest message number that the player may have sent with this op code.
 func (p *player) newest(op int32) uint64 {
 	if op == opFast {
 		return p.takenFast.Load()
@@ -238,7 +239,8 @@ func (p *player) newest(op int32) uint64 {
 	return p.taken.Load()
 }
 
-// missing returns how many reliable messages of all players have not arrived yet.
+// missing returns how many of the newest reliable messages of all players have not arrived yet. It does not count holes
+// below the last received number.
 func (p *player) missing() (n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"troupe/transport/client"
 )
 
-// onHost begins a fault of the host and returns what ends it.
+// onHost begins a fault of the host's process and returns a function that ends it.
 func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() error, err error) {
 	switch e.Fault {
 	case Stall:
@@ -52,7 +52,7 @@ func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() er
 	return func() error { return r.startAgain(ctx, players) }, nil
 }
 
-// startAgain starts a host on the store of the one that has ended, and leads the players there.
+// startAgain starts a host on the store of the previous host and points the players' paths to it.
 func (r *run) startAgain(ctx context.Context, players *crew) error {
 	old := r.proc
 	proc, err := server.Start(ctx, r.own)
@@ -70,16 +70,16 @@ func (r *run) startAgain(ctx context.Context, players *crew) error {
 	return errors.Join(old.Stop(), proc.AwaitFleet(ctx, ownFleet))
 }
 
-// exitMax is how long a host that was asked to end may take beyond the time that it leaves its games.
+// exitMax is how long a host that was asked to end may take in addition to the time that it grants its games.
 const exitMax = 20 * time.Second
 
-// exit is how the host ended after it was asked to.
+// exit records how the host ended after it was asked to end.
 type exit struct {
 	after time.Duration
-	code  int // -1: it did not, or by a signal
+	code  int // -1: killed by a signal, or after the timeout
 }
 
-// awaitExit waits for the end of the host's process, and kills it if that takes too long.
+// awaitExit waits for the host's process to exit, and kills it after most.
 func (r *run) awaitExit(ctx context.Context, most time.Duration) exit {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -93,10 +93,10 @@ func (r *run) awaitExit(ctx context.Context, most time.Duration) exit {
 	return exit{time.Since(r.asked), -1}
 }
 
-// throttlePeriod is that of a quota of the CPU in a container.
+// throttlePeriod is the period of a CPU quota in a container.
 const throttlePeriod = 100 * time.Millisecond
 
-// throttle lets the host run for a share of each period, until it is ended.
+// throttle lets the host run for only a share of each period until end is called.
 func (r *run) throttle(share float64) (end func() error) {
 	proc := r.proc
 	over := make(chan struct{})
@@ -129,19 +129,19 @@ func (r *run) throttle(share float64) (end func() error) {
 }
 
 const (
-	// hangFleet is the fleet of the game whose script hangs, hangRoom the number of its room.
+	// hangFleet is the fleet of the game whose script hangs. hangRoom is the room number of that game.
 	hangFleet = "fleet-hang"
 	hangRoom  = 1000
 	opHang    = 9
-	// scriptLimit is how long the host lets a callback run, quickLimit that of a quick run.
+	// scriptLimit is how long the host lets a callback run. quickLimit is its value in a quick run.
 	scriptLimit = 30 * time.Second
 	quickLimit  = 3 * time.Second
-	// hangGrace is how much longer such a game may run: with the limit it is the figure of RL-111.
+	// hangGrace is how much longer than the limit such a game may run. Limit plus grace is the bound of RL-111.
 	hangGrace = time.Second
-	// hangWait is how long is waited beyond that.
+	// hangWait is how much longer the run waits before it fails.
 	hangWait = 30 * time.Second
-	// hangSteps is how many goroutines take part in the end: the watchdog, the game session, and the player's reader. A busy machine runs
-	// each of them late.
+	// hangSteps is the number of goroutines that must run in turn to end the game: the watchdog, the game session, and
+	// the player's reader. A busy machine may delay each of them.
 	hangSteps = 3
 )
 
@@ -150,11 +150,11 @@ type hung struct {
 	session string
 	began   time.Time
 	player  *client.Client
-	told    chan time.Duration // how long it took until its player was told
+	told    chan time.Duration // receives the time until the player learned that the game has ended
 	late    lateness
 }
 
-// lateness is how late the machine runs what is due.
+// lateness records the largest delay with which the machine runs a timer.
 type lateness struct{ most atomic.Int64 }
 
 // watch measures until stop is closed.
@@ -172,7 +172,7 @@ func (l *lateness) watch(stop <-chan struct{}) {
 	}
 }
 
-// hang begins such a game, and has its script hang.
+// hang creates a game in hangFleet and makes its script hang.
 func (r *run) hang(ctx context.Context) (end func() error, err error) {
 	room, err := r.proc.OpenIn(ctx, hangFleet, hangRoom, 1)
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *run) hang(ctx context.Context) (end func() error, err error) {
 	return func() error { return nil }, nil
 }
 
-// judgeHang waits for the end of the game that hangs.
+// judgeHang waits until the hanging game has ended and judges how long that took.
 func (r *run) judgeHang(ctx context.Context) ([]Verdict, error) {
 	h := r.hung
 	if h == nil {
@@ -226,7 +226,7 @@ func (r *run) judgeHang(ctx context.Context) ([]Verdict, error) {
 		"told after %v: %s; status %q; this machine ran up to %v late", after.Round(time.Millisecond), h.player.End(), status, late.Round(time.Millisecond))}, nil
 }
 
-// judgeRestart judges how the host ended that was asked to.
+// judgeRestart judges how the host ended after it was asked to end.
 func (r *run) judgeRestart(players *crew) []Verdict {
 	var lost violations
 	for _, p := range players.players {

@@ -6,7 +6,8 @@ import (
 	"troupe/bench/server"
 )
 
-// Of a script that may refuse all that players send, nothing delivered is nothing proven. The host's own relay delivers.
+// A script of the game may reject all messages of the players. Without a delivered message, such a run proves nothing.
+// The host's built-in script always delivers.
 func TestNothingDeliveredIsNothingProven(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

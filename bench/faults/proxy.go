@@ -12,23 +12,23 @@ import (
 	"troupe/transport"
 )
 
-// ProxyOptions say what proxies for clients of any kind do.
+// ProxyOptions configures proxies for clients of any kind.
 type ProxyOptions struct {
-	Plan     Plan // of faults of players alone
+	Plan     Plan // must not contain faults of the host
 	Seed     uint64
-	Players  int // 1 to PlayersMax: so many proxies, each with faults of its own
+	Players  int // number of proxies, 1 to PlayersMax; each has its own faults
 	Quick    bool
-	Repeat   bool   // the plan begins again when it is over
-	Listen   string // host:port of the first proxy; the others have the ports that follow. Port 0: free ports
+	Repeat   bool   // restart the plan when it is over
+	Listen   string // host:port of the first proxy; the others use the following ports; port 0: free ports
 	TCP, UDP string // host:port of the host; UDP may be empty
-	// PlayerSessions, unless nil, are printed with the addresses.
+	// PlayerSessions, if not nil, are printed with the addresses.
 	PlayerSessions []string
-	Out            io.Writer // one goroutine writes
+	Out            io.Writer // written to by one goroutine only
 
-	Network transport.Network // nil: the operating system's
+	Network transport.Network // nil: the network of the operating system
 }
 
-// Check reports what is wrong with the options.
+// Check returns an error if the options are invalid.
 func (o *ProxyOptions) Check() error {
 	switch {
 	case o.Players < 1 || o.Players > PlayersMax:
@@ -40,7 +40,7 @@ func (o *ProxyOptions) Check() error {
 	return err
 }
 
-// address returns where a proxy listens.
+// address returns the address that a player's proxy listens on.
 func (o *ProxyOptions) address(player int) (string, error) {
 	host, text, err := net.SplitHostPort(o.Listen)
 	if err != nil {
@@ -56,8 +56,8 @@ func (o *ProxyOptions) address(player int) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port+player)), nil
 }
 
-// Proxy opens proxies, prints where they are, and plays the plan from the first connection on. Then the proxies let everything pass, until
-// the context ends, which is no error.
+// Proxy opens the proxies, prints their addresses, and plays the plan from the first connection on. When the plan is
+// over, the proxies pass everything through until ctx ends. The end of ctx is not an error.
 func Proxy(ctx context.Context, o ProxyOptions) (err error) {
 	if err := o.Check(); err != nil {
 		return err
@@ -136,7 +136,7 @@ func Proxy(ctx context.Context, o ProxyOptions) (err error) {
 	}
 }
 
-// words is the event with its length and conditions.
+// words describes the event with its length and conditions.
 func (e Event) words() string {
 	row := e.row()
 	text := e.String()

@@ -20,10 +20,10 @@ var pageScript string
 
 var reportPage = page.New(pageBody, pageScript)
 
-// The files of a report.
+// File names of a report.
 const (
 	PageFile  = "report.html"
-	StoreFile = "faults.json" // as Store writes it
+	StoreFile = "faults.json" // written by Store
 )
 
 // shownKind is a kind of fault in the legend.
@@ -45,7 +45,7 @@ type shownEvent struct{ At, Fault, Target, For, Conditions string }
 // shownFigure is one of the figures at the top.
 type shownFigure struct{ Label, Value, Rest, Class string }
 
-// WritePage writes the report into a folder that exists, as a page and as JSON.
+// WritePage writes the report as a page and as JSON into an existing folder.
 func (r *Report) WritePage(folder string) error {
 	shown := struct {
 		*Report
@@ -95,7 +95,7 @@ func (r *Report) WritePage(folder string) error {
 	return r.Store(filepath.Join(folder, StoreFile))
 }
 
-// top are the figures at the top.
+// top returns the figures at the top of the page.
 func (r *Report) top() []shownFigure {
 	f := &r.Figures
 	bad := func(n uint64) string {
@@ -117,7 +117,7 @@ func (r *Report) top() []shownFigure {
 	return all
 }
 
-// thousands is a number with thin spaces between groups of three digits.
+// thousands formats n with thin spaces between groups of three digits.
 func thousands(n uint64) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -126,7 +126,7 @@ func thousands(n uint64) string {
 	return digits
 }
 
-// row is a fault in words.
+// row returns the table row that describes a fault.
 func (e Event) row() shownEvent {
 	text := func(d Duration) string {
 		b, _ := d.MarshalText() // never fails

@@ -11,7 +11,7 @@ import (
 	"troupe/bench/page/pagetest"
 )
 
-// reported is the report of a made-up run with everything that is drawn.
+// reported returns the report of an invented run that contains everything that the page draws.
 func reported() *Report {
 	line := newTimeline(8 * time.Second)
 	began := line.began
@@ -25,7 +25,7 @@ func reported() *Report {
 	line.called(began, "accepted")
 	line.called(began.Add(4*time.Second), "reconnected")
 	line.away(1, began.Add(2*time.Second))
-	line.away(1, began.Add(2500*time.Millisecond)) // known already
+	line.away(1, began.Add(2500*time.Millisecond)) // already away
 	line.back(1, began.Add(3*time.Second))
 	line.back(0, began) // was not away
 	r := &Report{
@@ -42,7 +42,7 @@ func reported() *Report {
 	return r
 }
 
-// Messages belong to the moment in which they were sent, and a player who was away is not attached meanwhile.
+// A message belongs to the moment in which it was sent. A player without a connection is not counted as attached.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	r := reported()
@@ -61,7 +61,7 @@ func TestTimeline(t *testing.T) {
 	if len(r.Timeline) != 80 || r.Timeline[0].Duplicated != 1 || r.Timeline[30].Lost != 1 || r.Timeline[30].Resumes != 1 || r.Timeline[40].Callbacks["reconnected"] != 1 {
 		t.Errorf("%+v", r.Timeline)
 	}
-	// What comes after the bound belongs to the last moment.
+	// Times after the bound belong to the last moment.
 	line := newTimeline(time.Millisecond)
 	line.count(line.began.Add(time.Hour), func(m *Moment) { m.Lost++ })
 	if got, _ := line.close(1); len(got) != momentsMax || got[momentsMax-1].Lost != 1 {
@@ -78,7 +78,7 @@ func writeReport(t *testing.T, r *Report) (path string) {
 	return filepath.Join(folder, PageFile)
 }
 
-// The page needs no network, says what is broken, and what is beside it can be replayed.
+// The page needs no network and lists the broken promises. The JSON file next to it can be replayed.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	r := reported()
@@ -104,7 +104,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A browser draws the page without an error. It needs Chromium.
+// A browser draws the page without errors. The test needs Chromium.
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
 	pagetest.Opens(t, writeReport(t, reported()), 5) // lanes, latency, players, counts, callbacks

@@ -21,47 +21,48 @@ import (
 	"troupe/transport/client"
 )
 
-// Options say what to run and how.
+// Options configures a run.
 type Options struct {
 	Plan Plan
-	// Events, unless nil, are played instead of those that the plan and the seed make.
+	// Events, if not nil, replaces the events that the plan and the seed produce.
 	Events  []Event
 	Seed    uint64
 	Players int  // 1 to PlayersMax
-	Quick   bool // all times of the plan are a tenth
+	Quick   bool // divide all times of the plan by ten
 
-	Bin    string   // this program, which is started as the host
-	Behind []string // words after Bin that have it call disk.Exec with the socket and the program that follow
-	Sets   []string // KEY=VALUE settings of that host
-	Script string   // file or folder of the game's own script for it; empty: one that tells of its callbacks
-	// Against is a host that runs already.
+	Bin    string   // path of this program, which is started as the host
+	Behind []string // arguments after Bin that make it call disk.Exec; the socket and the program follow them
+	Sets   []string // KEY=VALUE settings of the host that the run starts
+	Script string   // file or folder of the game's own script for that host; empty: our script, which logs its callbacks
+	// Against is a host that is already running; nil: the run starts one.
 	Against *server.Remote
-	// Transports are those of the players, in turns. Auto and none are not allowed.
+	// Transports are assigned to the players in turn. Auto and an empty list are not allowed.
 	Transports []client.Transport
-	// WSSAddr and KCPAddr are host:port of these, with Against; TLS is who is trusted there.
+	// WSSAddr and KCPAddr are the addresses (host:port) of Against for wss and kcp. TLS holds the certificates to trust
+	// there.
 	WSSAddr, KCPAddr string
 	TLS              *tls.Config
 
-	Network transport.Network // of proxies and players; nil: the operating system's
+	Network transport.Network // network of the proxies and players; nil: the operating system's
 
 	Watch *result.Progress
 }
 
-// PlayersMax is how many players a game session takes.
+// PlayersMax is the maximum number of players in a game session.
 const PlayersMax = 200
 
 const (
-	// settle is how long players play on after the last fault.
+	// settle is how long the players continue to play after the last fault.
 	settle      = time.Second
 	settleQuick = 200 * time.Millisecond
-	// silenceMax is how long the host may be silent for a client; the default of client.Options.
+	// silenceMax is how long a client tolerates a silent host. It is the default of client.Options.
 	silenceMax   = 15 * time.Second
 	silenceQuick = 1500 * time.Millisecond
-	// quiet is how much longer than that nothing may arrive before what is missing counts as lost.
+	// quiet is added to the client's silence limit. If nothing has arrived for that time, missing messages count as lost.
 	quiet = 3 * time.Second
 )
 
-// Report is what a run has found. Store writes it, and Read reads it.
+// Report is the result of a run. Store writes it, and Read reads it.
 type Report struct {
 	Format   int       `json:"format"`
 	Scenario string    `json:"scenario"`
@@ -71,7 +72,8 @@ type Report struct {
 	Players  int       `json:"players"`
 	Quick    bool      `json:"quick,omitempty"`
 	Length   Duration  `json:"length"`
-	// Transports are those of the players, in turns. Script is the game's own script, without its folder. Against: the host ran already.
+	// Transports are assigned to the players in turn. Script is the file name of the game's own script. Against means
+	// that the host was already running.
 	Transports []string  `json:"transports,omitempty"`
 	Script     string    `json:"script,omitempty"`
 	Against    bool      `json:"against,omitempty"`
@@ -82,29 +84,29 @@ type Report struct {
 	Absences   []Absence `json:"absences,omitempty"`
 }
 
-// format is that of reports.
+// format is the version of the report format.
 const format = 1
 
 type run struct {
 	o         Options
 	events    []Event
 	dir       string
-	own       server.Spec // of the host that is started here
+	own       server.Spec // host that the run starts
 	proc      *server.Process
 	restarted time.Time // when the host was started again
 	line      *timeline
-	called    map[string]int // callbacks in the timeline, by game session
-	told      expectations   // of the script
-	disk      *disk.Disk     // of the host, if it is to break
-	tight     *tight         // the memory of the host, if it is to be little
-	calls     *calls         // while the disk is broken
-	hung      *hung          // the game whose script hangs
-	others    []string       // game sessions without players, when the host is to be killed
-	asked     time.Time      // when the host was asked to stop
-	left      exit           // how it then ended
+	called    map[string]int // number of callbacks already in the timeline, by game session
+	told      expectations   // reported by the script
+	disk      *disk.Disk     // disk of the host, for disk faults; otherwise nil
+	tight     *tight         // memory limit of the host, for memory faults; otherwise nil
+	calls     *calls         // API calls during a disk fault
+	hung      *hung          // game whose script hangs
+	others    []string       // game sessions without players, for a crash
+	asked     time.Time      // when the host was asked to end
+	left      exit           // how the host ended after that
 }
 
-// Run plays one plan. An error means that nothing was judged.
+// Run plays one plan. If it returns an error, the verdicts are incomplete.
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	r := &run{o: o, events: o.Events, called: make(map[string]int), calls: new(calls)}
 	if err := r.check(); err != nil {
@@ -182,7 +184,7 @@ func (r *run) check() error {
 	return nil
 }
 
-// play has players play through the events, and judges.
+// play lets the players play while the faults happen, and then judges.
 func (r *run) play(ctx context.Context, length time.Duration, report *Report) (err error) {
 	players, room, err := r.enter(ctx, 0)
 	if err != nil {
@@ -262,7 +264,7 @@ func (r *run) play(ctx context.Context, length time.Duration, report *Report) (e
 	return nil
 }
 
-// playAgain has players play a new game on the host that was started again.
+// playAgain lets players play a new game on the restarted host.
 func (r *run) playAgain(ctx context.Context, report *Report) error {
 	players, room, err := r.enter(ctx, 1)
 	if err != nil {
@@ -291,7 +293,7 @@ func (r *run) playAgain(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// judge adds the verdicts on a game whose players are done. It ends the players.
+// judge adds the verdicts on a game in which the players no longer send. It disconnects the players.
 func (r *run) judge(ctx context.Context, players *crew, room server.Room, after recovery, report *Report) error {
 	before, err := r.callbacks(ctx, room.Session)
 	if err != nil {
@@ -323,8 +325,8 @@ func (r *run) judge(ctx context.Context, players *crew, room server.Room, after 
 	return err
 }
 
-// proven returns an error if no reliable message has come back of a game that may run a script of its own: it may refuse them all, and
-// then nothing says what the host has lost.
+// proven returns an error if no reliable message came back from a game that may run its own script. Such a script may
+// reject all messages, so the run would not show what the host lost.
 func (r *run) proven(f *Figures) error {
 	if f.Sent > 0 && f.Delivered == 0 && (r.o.Against != nil || r.o.Script != "") {
 		return fmt.Errorf("no message of op code %d came back: does the script pass it on?", opReliable)
@@ -332,16 +334,16 @@ func (r *run) proven(f *Figures) error {
 	return nil
 }
 
-// readHost reads what the host's process took.
+// readHost reads the resource usage of the host's process.
 func (r *run) readHost(ctx context.Context, f *Figures) (err error) {
-	if r.o.Against != nil { // it serves others too
+	if r.o.Against != nil { // it serves other players too, so its figures are meaningless
 		f.Goroutines = -1
 		return nil
 	}
 	if f.Restarts, err = r.proc.Metric(ctx, "troupe_actor_restarts_total"); err != nil {
 		return err
 	}
-	if usage, err := r.proc.Usage(); err == nil { // it has /proc
+	if usage, err := r.proc.Usage(); err == nil { // otherwise there is no /proc
 		f.HostMiB = float64(usage.PeakBytes) / (1 << 20)
 	}
 	counters, err := r.proc.Counters(ctx)
@@ -349,8 +351,8 @@ func (r *run) readHost(ctx context.Context, f *Figures) (err error) {
 	return err
 }
 
-// silence is how long the host may be silent for a client. If only the host has faults, clients wait until these are over, so
-// that who loses its connection was cut by the host; and a quick run has no reason to shorten it.
+// silence returns how long clients tolerate a silent host. If only the host has faults, clients wait until the faults
+// are over. Then a lost connection means that the host closed it. This limit is the same in a quick run.
 func (r *run) silence() time.Duration {
 	longest := Duration(0)
 	for _, e := range r.events {
@@ -367,7 +369,7 @@ func (r *run) silence() time.Duration {
 	return silenceMax
 }
 
-// hostOnly reports whether all faults are of the host, and none ends its process.
+// hostOnly reports whether all faults affect the host and none of them ends its process.
 func (r *run) hostOnly() bool {
 	return !slices.ContainsFunc(r.events, func(e Event) bool { return !e.Fault.onHost() || e.Fault.ends() })
 }
@@ -379,7 +381,7 @@ func (r *run) settle() time.Duration {
 	return settle
 }
 
-// inject begins and ends the faults at their times. All of them are over when it returns.
+// inject begins and ends the faults on time. All faults have ended when it returns.
 func (r *run) inject(ctx context.Context, length time.Duration, players *crew) error {
 	return schedule(ctx, r.events, length, func(e Event) (end func() error, err error) {
 		if e.Player < 0 {
@@ -393,7 +395,7 @@ func (r *run) inject(ctx context.Context, length time.Duration, players *crew) e
 	})
 }
 
-// recover waits until all players are back and nothing is missing, or nothing comes any more.
+// recover waits until all players are back and no message is missing, or until nothing more will arrive.
 func (r *run) recover(ctx context.Context, players *crew, healed time.Time) (got recovery, err error) {
 	silence := r.silence()
 	for {
@@ -426,7 +428,7 @@ func (r *run) recover(ctx context.Context, players *crew, healed time.Time) (got
 	}
 }
 
-// String is the event in a few words.
+// String describes the event in a few words.
 func (e Event) String() string {
 	if e.Player < 0 {
 		return string(e.Fault) + " of the host"
@@ -434,7 +436,7 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s of player %d", e.Fault, e.Player)
 }
 
-// String is the figures in a line.
+// String formats the main figures in one line.
 func (f Figures) String() string {
 	return fmt.Sprintf("%d delivered, %d lost, %d twice, %d resumes, reattached in %.0f ms (p50), %.0f ms (p99), %.0f ms (max)",
 		f.Delivered, f.Lost, f.Duplicated, f.Resumes, f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs)
@@ -452,7 +454,7 @@ func (r *Report) Print(w io.Writer) {
 	for _, v := range r.Verdicts {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", v.Outcome, v.Invariant, v.Promise, v.Detail)
 	}
-	_ = t.Flush() // w has the error too, if it keeps it
+	_ = t.Flush() // an error of w is ignored here
 	f := &r.Figures
 	if f.Sent == 0 {
 		return

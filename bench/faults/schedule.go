@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// schedule begins events at their times, and ends those that have a length: begin returns nil, or what ends the fault. All of them are
-// over when it returns, after the length of the plan.
+// schedule runs the events at their times. begin starts a fault and returns a function that ends it, or nil if the
+// fault has no length. schedule returns after length, when all faults have ended. If it fails earlier, it ends all
+// active faults first.
 func schedule(ctx context.Context, events []Event, length time.Duration, begin func(e Event) (end func() error, err error)) (err error) {
 	type action struct {
 		at time.Duration
 		do func() error
 	}
-	var ends []action // by time
+	var ends []action // ordered by time
 	defer func() {
 		for _, a := range ends {
 			err = errors.Join(err, a.do())
@@ -51,7 +52,7 @@ func schedule(ctx context.Context, events []Event, length time.Duration, begin f
 	return until(length)
 }
 
-// rest waits, or fails with the context.
+// rest waits for d. It returns the error of ctx if ctx ends first.
 func rest(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -63,7 +64,8 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// noticed is when the last client has noticed that a router has forgotten its connection: until then that fault is not over.
+// noticed returns when the last client has noticed that a router has lost its connection. A Rebind fault lasts until
+// then.
 func (r *run) noticed() (last Duration) {
 	for _, e := range r.events {
 		if e.Fault == Rebind {

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// chunkBytes is what counts as one packet of a stream, chunksMax how many wait in a direction: 32 KiB are a small router's buffer.
+	// chunkBytes is the number of bytes that count as one packet of a stream. chunksMax is the number of chunks that
+	// may wait in one direction. Together they are 32 KiB, the buffer of a small router.
 	chunkBytes  = 2 << 10
 	chunksMax   = 16
 	dialTimeout = 10 * time.Second
@@ -21,7 +22,7 @@ type stream interface {
 	CloseWrite() error
 }
 
-// closeByReset has the peer of a connection see a reset.
+// closeByReset closes a connection with a TCP reset.
 func closeByReset(c net.Conn) {
 	if tcp, ok := c.(interface{ SetLinger(seconds int) error }); ok {
 		_ = tcp.SetLinger(0)
@@ -29,14 +30,14 @@ func closeByReset(c net.Conn) {
 	_ = c.Close()
 }
 
-// pair is one TCP connection of a player: the player's side and the host's.
+// pair is one TCP connection of a player. It joins the connection from the player with the connection to the host.
 type pair struct {
 	path         *Path
 	player, host stream
 	once         sync.Once
-	over         chan struct{} // closed at the end
+	over         chan struct{} // closed when the pair has ended
 	forgetOnce   sync.Once
-	forgotten    chan struct{} // closed when nothing passes any more
+	forgotten    chan struct{} // closed when the pair must stay silent forever
 }
 
 func (p *Path) accept() {
@@ -46,7 +47,7 @@ func (p *Path) accept() {
 			return
 		}
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // too many open files, for example
+			time.Sleep(10 * time.Millisecond) // for example, too many open files
 			continue
 		}
 		p.use()
@@ -54,7 +55,8 @@ func (p *Path) accept() {
 	}
 }
 
-// connect carries one connection of the player's. While the path is silent it is not connected to the host.
+// connect forwards one connection of the player until it ends. It does not connect to the host while the path is
+// silent.
 func (p *Path) connect(player stream) {
 	c := &pair{path: p, player: player, over: make(chan struct{}), forgotten: make(chan struct{})}
 	p.mu.Lock()
@@ -84,7 +86,7 @@ func (p *Path) connect(player stream) {
 	c.host = host.(stream)
 	p.mu.Unlock()
 	select {
-	case <-c.over: // it ended meanwhile, and did not know the host's side
+	case <-c.over: // the pair ended before c.host was set, so end did not close it
 		closeByReset(host)
 		return
 	default:
@@ -95,18 +97,18 @@ func (p *Path) connect(player stream) {
 	pumps.Wait()
 }
 
-// chunk is a piece of a stream, or its end.
+// chunk is a piece of a stream. It may also carry the end of the stream.
 type chunk struct {
 	bytes []byte
 	due   time.Time
-	end   error // io.EOF: FIN; another one: RST; nil: it goes on
+	end   error // io.EOF: FIN; other errors: RST; nil: the stream continues
 }
 
-// pump carries one direction until its end.
+// pump forwards one direction of the pair until it ends.
 func (c *pair) pump(d *direction, from, to stream) {
 	queue := make(chan chunk, chunksMax)
 	c.path.work.Go(func() {
-		var free, last time.Time // when a bounded rate has let pass what is before, and when that is due
+		var free, last time.Time // free: when the rate limit has passed the previous chunk; last: due time of the previous chunk
 		for {
 			next := chunk{bytes: make([]byte, chunkBytes)}
 			n, err := from.Read(next.bytes)
@@ -158,7 +160,7 @@ func (c *pair) pump(d *direction, from, to stream) {
 	}
 }
 
-// await waits until something that is due at a time may pass. It returns false if the connection ends before.
+// await waits until a chunk with this due time may pass. It returns false if the connection ends first.
 func (c *pair) await(d *direction, due time.Time) bool {
 	for {
 		silent, changed := d.quiet()
@@ -188,10 +190,11 @@ func (c *pair) await(d *direction, due time.Time) bool {
 	}
 }
 
-// forget lets nothing pass any more, not even the end.
+// forget makes the pair silent forever. Not even the end of the connection is forwarded.
 func (c *pair) forget() { c.forgetOnce.Do(func() { close(c.forgotten) }) }
 
-// abort resets the player's side. The host's side is reset too, or hears nothing any more.
+// abort resets the player's side. If host is true, it resets the host's side too; otherwise the host receives nothing
+// more.
 func (c *pair) abort(host bool) {
 	if !host {
 		c.forget()

@@ -10,7 +10,7 @@ import (
 	"troupe/bench/server"
 )
 
-// ticket is a ticket of matchmaking with players of its own.
+// ticket is a matchmaking ticket with its own players.
 type ticket struct {
 	id, config string
 	players    []string
@@ -34,7 +34,7 @@ func (t *ticket) accept(ctx context.Context, api *server.API) error {
 	}{t.id, "ACCEPT", t.players}, new(struct{}))
 }
 
-// described is a ticket as the API shows it.
+// described is a ticket as DescribeMatchmaking returns it.
 type described struct {
 	Status                    string
 	GameSessionConnectionInfo struct {
@@ -54,14 +54,15 @@ func describe(ctx context.Context, api *server.API, id string) (d described, err
 	return out.TicketList[0], nil
 }
 
-// stray keeps a ticket whose match must be accepted and that no check waits for.
+// stray records a ticket whose match must be accepted although no check waits for the ticket.
 func (k *killing) stray(t *ticket) {
 	if t.config == "accepted" {
 		k.strays = append(k.strays, t)
 	}
 }
 
-// ticket starts matchmaking for one player or more, whose names begin as said. The ticket must be COMPLETED once.
+// ticket starts matchmaking for one player per prefix in names; the ticket's id completes each player's name. The
+// ticket must be COMPLETED exactly once.
 func (a *answers) ticket(ctx context.Context, id, config string, names ...string) (*ticket, error) {
 	t := &ticket{id: id, config: config}
 	for _, name := range names {
@@ -70,14 +71,14 @@ func (a *answers) ticket(ctx context.Context, id, config string, names ...string
 	if err := t.start(ctx, a.api); err != nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.k.stray(t) // it may have started all the same
+		a.k.stray(t) // the host may have started it despite the error
 		return t, err
 	}
 	a.keep("tickets", id, t.find)
 	return t, nil
 }
 
-// accepted starts two tickets, and accepts their matches, which may be with others.
+// accepted starts two tickets and accepts their matches, which may include other tickets.
 func (a *answers) accepted(ctx context.Context, n int64) error {
 	var waiting []*ticket
 	for _, name := range []string{"a", "b"} {
@@ -108,7 +109,8 @@ func (a *answers) accepted(ctx context.Context, n int64) error {
 	return nil
 }
 
-// backfilled starts a match of two, and then a ticket of one player, for whom backfill finds a seat in that game session or another.
+// backfilled starts a match of two players, and then a ticket of one player. Backfill must find a seat for that player,
+// in the first game session or in another one.
 func (a *answers) backfilled(ctx context.Context, n int64, config string) error {
 	first, err := a.ticket(ctx, fmt.Sprintf("ticket-%d", n), config, "of-", "with-")
 	if err != nil {
@@ -142,8 +144,8 @@ func (a *answers) backfilled(ctx context.Context, n int64, config string) error 
 	return err
 }
 
-// find waits for the match of a ticket: COMPLETED, with one seat for each player, in a game session with no more players than seats, and
-// one event that tells of it.
+// find checks that a ticket is COMPLETED with one seat for each player, that its game session has no more players than
+// seats, and that exactly one event reports the match.
 func (t *ticket) find(l *lookup) error {
 	d, err := describe(l.ctx, l.api, t.id)
 	if err != nil {
@@ -166,7 +168,8 @@ func (t *ticket) find(l *lookup) error {
 	return fmt.Errorf("%w: it is %s", errLater, d.Status)
 }
 
-// seats looks for the seats of a ticket: each of its players has one in the game session, no other ticket has it, and there are enough.
+// seats checks the seats of a ticket: each player has exactly one seat in the game session, no other ticket has that
+// seat, and the game session is not overbooked.
 func (l *lookup) seats(t *ticket, d *described) error {
 	game, sessions := d.GameSessionConnectionInfo.GameSessionArn, d.GameSessionConnectionInfo.MatchedPlayerSessions
 	if len(sessions) != len(t.players) {
@@ -205,7 +208,8 @@ func (l *lookup) seats(t *ticket, d *described) error {
 	return nil
 }
 
-// backfill waits for the end of a backfill ticket: it has brought players before the restart, or the restart has ended its game session.
+// backfill checks the end of a backfill ticket: either it brought players before the restart, or the restart has ended
+// its game session.
 func (l *lookup) backfill(id string) error {
 	d, err := describe(l.ctx, l.api, id)
 	if err != nil {
@@ -217,7 +221,7 @@ func (l *lookup) backfill(id string) error {
 	return l.once(id, func(e map[string]int) bool { return (e["MatchmakingSucceeded"] == 1) == (d.Status == "COMPLETED") })
 }
 
-// automatic returns the automatic backfill tickets that have appeared: only events name them.
+// automatic returns the automatic backfill tickets that have appeared. Only events contain their ids.
 func (l *lookup) automatic() (all []kept) {
 	for id := range l.ticket {
 		if strings.Contains(id, "ticket-") || strings.Contains(id, "backfill-") || strings.Contains(id, "partner-") || l.counted[id] {

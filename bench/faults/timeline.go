@@ -8,60 +8,60 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// Moment is a stretch of a run. Messages belong to the moment in which they were sent, also if they arrived later.
+// Moment is one interval of a run. A message belongs to the moment in which it was sent, even if it arrived later.
 type Moment struct {
-	At         float64        `json:"at_s"` // its start, from the start of the plan
-	Sent       int            `json:"sent"` // reliable messages that were accepted for sending
+	At         float64        `json:"at_s"` // start of the moment, in seconds since the start of the plan
+	Sent       int            `json:"sent"` // reliable messages accepted for sending
 	Delivered  int            `json:"delivered"`
-	P50Ms      float64        `json:"p50_ms"` // from sending to arrival, of reliable messages
+	P50Ms      float64        `json:"p50_ms"` // latency of reliable messages, from sending to arrival
 	P99Ms      float64        `json:"p99_ms"`
 	MaxMs      float64        `json:"max_ms"`
 	Lost       int            `json:"lost,omitempty"`
 	Duplicated int            `json:"duplicated,omitempty"`
-	Attached   int            `json:"attached"` // players; the fewest in that time
+	Attached   int            `json:"attached"` // smallest number of connected players
 	Resumes    int            `json:"resumes,omitempty"`
 	Callbacks  map[string]int `json:"callbacks,omitempty"` // by name
 }
 
-// Absence is a stretch of time without a connection of one player, as the player noticed it.
+// Absence is an interval in which one player had no connection, as seen by the player.
 type Absence struct {
 	Player int     `json:"player"`
-	From   float64 `json:"from_s"` // from the start of the plan
+	From   float64 `json:"from_s"` // in seconds since the start of the plan
 	To     float64 `json:"to_s"`
 }
 
 const (
-	// momentsAim is in how many moments the time of a plan is divided, momentMin the shortest.
+	// momentsAim is the number of moments into which a plan is divided. momentMin is the shortest moment.
 	momentsAim = 80
 	momentMin  = 50 * time.Millisecond
-	// momentsMax bounds a timeline: what comes later belongs to the last moment.
+	// momentsMax bounds the number of moments. Later times belong to the last moment.
 	momentsMax = 2000
 )
 
-// timeline collects what happened when. Its methods may be called from any goroutine.
+// timeline records when things happened. Its methods may be called from any goroutine.
 type timeline struct {
 	width time.Duration
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	began     time.Time
 	moments   []Moment
-	latencies []*loadgen.Histogram // of each moment
+	latencies []*loadgen.Histogram // one histogram per moment
 	absences  []Absence
-	gone      map[int]time.Time // players who are away
+	gone      map[int]time.Time // when each disconnected player lost its connection
 }
 
 func newTimeline(length time.Duration) *timeline {
 	return &timeline{began: time.Now(), width: max(momentMin, (length / momentsAim).Round(10*time.Millisecond)), gone: make(map[int]time.Time)}
 }
 
-// begin sets the time 0.
+// begin sets the start of the timeline to the current time.
 func (t *timeline) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.began = time.Now()
 }
 
-// at returns the index of the moment of a time. The caller holds mu.
+// at returns the index of the moment that contains when. It adds moments as needed. The caller holds mu.
 func (t *timeline) at(when time.Time) int {
 	i := min(max(int(when.Sub(t.began)/t.width), 0), momentsMax-1)
 	for n := len(t.moments); n <= i; n++ {
@@ -71,7 +71,7 @@ func (t *timeline) at(when time.Time) int {
 	return i
 }
 
-// arrived counts a reliable message.
+// arrived records the arrival of a reliable message.
 func (t *timeline) arrived(sent time.Time, late time.Duration, twice bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +84,7 @@ func (t *timeline) arrived(sent time.Time, late time.Duration, twice bool) {
 	t.latencies[i].Record(late)
 }
 
-// count counts something of the moment of a time.
+// count changes the moment that contains when by calling what.
 func (t *timeline) count(when time.Time, what func(m *Moment)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,7 +101,7 @@ func (t *timeline) called(when time.Time, name string) {
 	})
 }
 
-// away tells that a player has no connection since a time, back that it has one again.
+// away records when a player lost its connection. back records when the player had one again.
 func (t *timeline) away(player int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,12 +121,12 @@ func (t *timeline) back(player int, when time.Time) {
 	t.absences = append(t.absences, Absence{player, t.seconds(since), t.seconds(when)})
 }
 
-// seconds is a time from the start of the plan, to the millisecond.
+// seconds returns the time since the start of the plan in seconds, rounded to milliseconds.
 func (t *timeline) seconds(when time.Time) float64 {
 	return max(when.Sub(t.began).Round(time.Millisecond).Seconds(), 0)
 }
 
-// close returns what was collected. Players who are away stay so to the end.
+// close returns the collected moments and absences. The absence of a disconnected player ends now.
 func (t *timeline) close(players int) ([]Moment, []Absence) {
 	now := time.Now()
 	t.mu.Lock()

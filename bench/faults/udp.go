@@ -10,28 +10,29 @@ import (
 
 const (
 	datagramMax = 64 << 10
-	// headersBytes are those of IPv4 and UDP.
+	// headersBytes is the size of the IPv4 and UDP headers.
 	headersBytes = 28
-	// associationsMax bounds the player's addresses that are known; the oldest is forgotten. A client has one at a time.
+	// associationsMax bounds the number of remembered player addresses; the oldest is dropped. A client uses one
+	// address at a time.
 	associationsMax = 16
 )
 
-// association is one address of the player's, with a socket of its own towards the host.
+// association is one address of the player, with its own socket to the host.
 type association struct {
 	player   netip.AddrPort
-	host     atomic.Pointer[net.Conn] // a rebind replaces it
+	host     atomic.Pointer[net.Conn] // a rebind replaces the socket
 	since    time.Time
 	up, down lane
 }
 
-// end closes the socket, and drops what is on the way. The path has forgotten the association.
+// end closes the socket and drops the packets in both lanes. The caller has removed the association from the path.
 func (a *association) end() {
 	a.up.close()
 	a.down.close()
 	_ = (*a.host.Load()).Close()
 }
 
-// readPlayer takes the player's datagrams.
+// readPlayer reads the player's datagrams.
 func (p *Path) readPlayer() {
 	buffer := make([]byte, datagramMax)
 	for {
@@ -51,7 +52,8 @@ func (p *Path) readPlayer() {
 	}
 }
 
-// associate returns the association of a player's address; nil if there can be none.
+// associate returns the association of a player's address. It returns nil if the path is closed or has no UDP address
+// of the host, or if no socket can be opened.
 func (p *Path) associate(from netip.AddrPort) *association {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +83,7 @@ func (p *Path) associate(from netip.AddrPort) *association {
 	return a
 }
 
-// open gives an association a socket, with a port of its own. The caller holds p.mu.
+// open gives an association a new socket with its own port. It reports whether that succeeded. The caller holds p.mu.
 func (p *Path) open(a *association) bool {
 	host, err := p.dial("udp", p.udp)
 	if err != nil {
@@ -92,7 +94,7 @@ func (p *Path) open(a *association) bool {
 	return true
 }
 
-// readHost takes the host's datagrams for one socket.
+// readHost reads the host's datagrams from one socket.
 func (p *Path) readHost(a *association, host net.Conn) {
 	buffer := make([]byte, datagramMax)
 	for {
@@ -101,13 +103,13 @@ func (p *Path) readHost(a *association, host net.Conn) {
 			return
 		}
 		if err != nil {
-			continue // nobody listens there: each datagram that was sent is told once
+			continue // nobody listens there: the kernel reports each sent datagram once
 		}
 		a.down.take(buffer[:n], n+headersBytes)
 	}
 }
 
-// rebindUDP gives all associations new ports; of a closed path it ends them.
+// rebindUDP gives each association a new port. If the path is closed, it ends the associations instead.
 func (p *Path) rebindUDP() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

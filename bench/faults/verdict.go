@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Verdict is about one promise.
+// Verdict is the result for one promise.
 type Verdict struct {
 	Promise   string `json:"promise"`
 	Invariant string `json:"invariant"` // its id in docs/spec/reliability.md
@@ -15,14 +15,14 @@ type Verdict struct {
 	Detail    string `json:"detail"`
 }
 
-// The outcomes.
+// The possible outcomes.
 const (
 	holds      = "holds"
 	broken     = "BROKEN"
 	notChecked = "not checked"
 )
 
-// judge makes a verdict.
+// judge returns a verdict on one promise.
 func judge(invariant, promise string, ok bool, detail string, values ...any) Verdict {
 	v := Verdict{Promise: promise, Invariant: invariant, Outcome: holds, Detail: fmt.Sprintf(detail, values...)}
 	if !ok {
@@ -31,7 +31,7 @@ func judge(invariant, promise string, ok bool, detail string, values ...any) Ver
 	return v
 }
 
-// judge judges by the number of violations.
+// judge returns a verdict that holds if there are no violations.
 func (v *violations) judge(invariant, promise, detail string, values ...any) Verdict {
 	got := judge(invariant, promise, v.count == 0, detail, values...)
 	if v.count > 0 {
@@ -40,28 +40,28 @@ func (v *violations) judge(invariant, promise, detail string, values ...any) Ver
 	return got
 }
 
-// Figures are the counts of a run.
+// Figures are the measurements of a run.
 type Figures struct {
-	Sent          uint64  `json:"sent"`   // reliable messages that were accepted for sending
-	Unsent        uint64  `json:"unsent"` // those that were not
+	Sent          uint64  `json:"sent"`   // reliable messages accepted for sending
+	Unsent        uint64  `json:"unsent"` // reliable messages not accepted for sending
 	Delivered     uint64  `json:"delivered"`
 	Lost          uint64  `json:"lost"`
-	LostAndTold   uint64  `json:"lostAndTold"` // that the host reported as lost
+	LostAndTold   uint64  `json:"lostAndTold"` // reported as lost by the host
 	Duplicated    uint64  `json:"duplicated"`
 	OutOfOrder    uint64  `json:"outOfOrder"`
 	FastSent      uint64  `json:"fastSent"`
 	FastDelivered uint64  `json:"fastDelivered"`
 	Resumes       int     `json:"resumes"`
-	ReattachP50Ms float64 `json:"reattachP50Ms"` // from the loss, as the player noticed it, to the answer to its login
+	ReattachP50Ms float64 `json:"reattachP50Ms"` // from the connection loss, as the player noticed it, to the answer to its login
 	ReattachP99Ms float64 `json:"reattachP99Ms"`
 	ReattachMaxMs float64 `json:"reattachMaxMs"`
-	HealedMs      float64 `json:"healedMs"` // from the end of the last fault until everything had arrived
+	HealedMs      float64 `json:"healedMs"` // time from the end of the last fault until everything had arrived
 
-	ResumesFailed  int     `json:"resumesFailed"` // players who were not back at the end
+	ResumesFailed  int     `json:"resumesFailed"` // players without a connection at the end
 	WrongCallbacks uint64  `json:"wrongCallbacks"`
-	Restarts       int64   `json:"restarts"`   // of actors of the host
-	HostMiB        float64 `json:"hostMiB"`    // the most that the host's process took; 0: unknown
-	Goroutines     int64   `json:"goroutines"` // of the host, when the players had left; -1: unknown
+	Restarts       int64   `json:"restarts"`   // actors of the host that restarted
+	HostMiB        float64 `json:"hostMiB"`    // peak memory of the host's process; 0: unknown
+	Goroutines     int64   `json:"goroutines"` // goroutines of the host after the players had left; -1: unknown
 }
 
 // The bounds of RL-29.
@@ -70,14 +70,14 @@ const (
 	emptyMax    = 30 * time.Second
 )
 
-// recovery is how a run went on after the last fault.
+// recovery describes how a run recovered after the last fault.
 type recovery struct {
-	attached time.Duration // until the last player was back
-	empty    time.Duration // until nothing was missing
-	away     []int         // players who are not back
+	attached time.Duration // until the last player was reconnected
+	empty    time.Duration // until no message was missing
+	away     []int         // indexes of players without a connection
 }
 
-// delivery judges what the players of a game session received.
+// delivery judges what the players of a game session have received.
 func (c *crew) delivery(f *Figures, r recovery) []Verdict {
 	sent := make([]uint64, len(c.players))
 	for i, p := range c.players {
@@ -127,7 +127,7 @@ func (c *crew) delivery(f *Figures, r recovery) []Verdict {
 	}
 }
 
-// whyAway says how players ended who are not there.
+// whyAway describes how the first missing player's client ended, for the detail of a verdict.
 func (c *crew) whyAway(away []int) string {
 	if len(away) == 0 {
 		return ""
@@ -136,7 +136,7 @@ func (c *crew) whyAway(away []int) string {
 	return fmt.Sprintf("; %d players are not back, player %d: %s", len(away), p.index, p.c.End())
 }
 
-// judgeFigures judges the figures that a plan asks for. Those of a quick run are others.
+// judgeFigures judges the figures that a plan requires. It must not be called for a quick run, whose figures differ.
 func (p *Plan) judgeFigures(f *Figures, players int) (all []Verdict) {
 	if p.Delivered > 0 {
 		all = append(all, judge(p.Row, fmt.Sprintf("at least %d messages arrive", p.Delivered), f.Delivered >= p.Delivered, "%d did", f.Delivered))
@@ -159,7 +159,7 @@ func (p *Plan) judgeFigures(f *Figures, players int) (all []Verdict) {
 	return all
 }
 
-// quantile is a percentile of sorted times, in milliseconds; 0 if there are none.
+// quantile returns a percentile of sorted times in milliseconds, or 0 if there are none.
 func quantile(sorted []time.Duration, percent int) float64 {
 	if len(sorted) == 0 {
 		return 0

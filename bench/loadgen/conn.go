@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// errClosedByServer is wrapped with the close code.
+// errClosedByServer is the error for a close frame. It is wrapped with the close code.
 var errClosedByServer = errors.New("closed by the server")
 
 // conn is one logged-in player.
@@ -19,30 +19,30 @@ type conn struct {
 	peer int32
 	room int
 	rec  *recorder
-	// number is that of the player in its room
+	// number is the player's number in its room
 	number int
-	// seen is of ToAnything, nil: what comes back is the swarm's own messages
+	// seen is set for ToAnything only; nil: the answers are the swarm's own messages
 	seen *seen
 
-	prepared bool        // owned by Run: the message is made
-	ready    atomic.Bool // set by the reader: the fast channel is up
-	dead     atomic.Bool // set by the reader or pacer that met an error
+	prepared bool        // the message is made; owned by Run
+	ready    atomic.Bool // the fast channel is up; set by the reader
+	dead     atomic.Bool // set by the reader or pacer when it meets an error
 }
 
-// link is how a player is connected: a bare WebSocket, or Troupe's Go client.
+// link is the connection of a player: a bare WebSocket, or Troupe's Go client.
 type link interface {
-	// prepare makes the message that the player sends. After it only the pacer sends.
+	// prepare makes the message that the player sends. Afterwards, only the pacer sends.
 	prepare(cfg *Config)
-	// send sends the message with the time at which it was due.
+	// send sends the message with its intended send time.
 	send(nanos int64) error
-	// read receives until the connection ends, and says why it did.
+	// read receives messages until the connection ends, and returns the reason.
 	read(now func() int64, w *window) error
-	// interrupt ends a send that the server does not take; others fail from then on.
+	// interrupt aborts a blocked send. All later sends fail.
 	interrupt()
 	leave()
 }
 
-// webSocket is a player's link without a client library: it costs the generator as little as possible.
+// webSocket is a player's link without a client library. It costs the generator as little as possible.
 type webSocket struct {
 	of *conn
 	// set once by dial
@@ -63,7 +63,7 @@ func (c *webSocket) read(now func() int64, w *window) error {
 	defer c.net.Close()
 	var b batch
 	for {
-		// Whatever came along with the login answer is parsed before the first read.
+		// Bytes that arrived with the login answer are parsed before the first read.
 		if err := c.drain(&b, now(), w); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (c *webSocket) read(now func() int64, w *window) error {
 	}
 }
 
-// drain handles every whole frame in the parser.
+// drain handles every complete frame in the parser.
 func (c *webSocket) drain(b *batch, now int64, w *window) error {
 	for {
 		op, payload, ok, err := c.parser.next()
@@ -119,7 +119,7 @@ func (c *webSocket) drain(b *batch, now int64, w *window) error {
 	return nil
 }
 
-// answer counts what a script has sent: one packet, with any number of send times in it.
+// answer counts one packet that a script has sent. The packet may contain any number of send times.
 func (c *webSocket) answer(payload []byte, b *batch, now int64, w *window) {
 	b.other++
 	for {
@@ -141,11 +141,11 @@ func (c *webSocket) send(nanos int64) error {
 	return err
 }
 
-// control answers pings with the same payload and turns a close frame into an error.
+// control answers a ping with the same payload and turns a close frame into an error.
 func (c *webSocket) control(op byte, payload []byte) error {
 	switch op {
 	case opPing:
-		// One Write call per frame: net.Conn serialises it with the pacer's.
+		// One Write call per frame: net.Conn serialises this write and the pacer's writes.
 		if _, err := c.net.Write(appendFrame(nil, opPong, c.key, payload)); err != nil {
 			return fmt.Errorf("send pong: %w", err)
 		}
@@ -163,7 +163,7 @@ func (c *webSocket) control(op byte, payload []byte) error {
 	}
 }
 
-// leave says goodbye with close code 1000 and closes the socket.
+// leave sends a close frame with code 1000 and closes the socket.
 func (c *webSocket) leave() {
 	if !c.of.dead.Load() {
 		_, _ = c.net.Write(appendFrame(nil, opClose, c.key, []byte{0x03, 0xe8}))

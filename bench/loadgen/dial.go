@@ -15,22 +15,23 @@ import (
 
 const (
 	loginTimeout      = 20 * time.Second // from dialling to LOGIN_RESPONSE
-	connsPerSource    = 4000             // connections per 127.0.0.x source address
+	connsPerSource    = 4000             // maximum number of connections per source address 127.0.0.x
 	sourcesMax        = 8
 	handshakeBytesMax = 8 << 10
 	acceptGUID        = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 )
 
-// ErrRefused is the answer of a host that did not accept a login.
+// ErrRefused means that the host rejected a login.
 var ErrRefused = errors.New("refused")
 
-// DialError is why a player could not come in.
+// DialError is the reason why a player could not log in.
 type DialError struct{ err error }
 
 func (e *DialError) Error() string { return "log in: " + e.err.Error() }
 func (e *DialError) Unwrap() error { return e.err }
 
-// dial connects, upgrades and logs in. The connection it returns has no deadline and may hold bytes in its parser.
+// dial connects, upgrades and logs in. The returned connection has no deadline, and its parser may contain unread
+// bytes.
 func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
@@ -69,7 +70,8 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	return c, nil
 }
 
-// source spreads connections over several loopback addresses, so that neither ports nor a per-address limit run out.
+// source spreads connections over several loopback source addresses, so that neither ports nor a limit per address run
+// out.
 func source(addr string, number int) net.Addr {
 	n := number / connsPerSource
 	if n == 0 {
@@ -82,7 +84,7 @@ func source(addr string, number int) net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+n%sourcesMax))}
 }
 
-// open does the WebSocket handshake and the login.
+// open performs the WebSocket handshake and the login.
 func (c *webSocket) open(addr, playerSessionID string) error {
 	if err := c.upgrade(addr, "/websocket"); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
@@ -123,7 +125,7 @@ func (c *webSocket) upgrade(addr, path string) error {
 	}
 }
 
-// checkUpgrade looks for status 101 and the accept key that answers ours.
+// checkUpgrade checks that the response has status 101 and the accept key that belongs to key.
 func checkUpgrade(head []byte, key string) error {
 	status, _, _ := bytes.Cut(head, []byte("\r\n"))
 	if !bytes.HasPrefix(status, []byte("HTTP/1.1 101")) {
@@ -136,7 +138,7 @@ func checkUpgrade(head []byte, key string) error {
 	return nil
 }
 
-// awaitMessage reads until the next binary message, which is valid until the one after it.
+// awaitMessage reads until the next binary message. The result is valid until the next call.
 func (c *webSocket) awaitMessage() ([]byte, error) {
 	for {
 		op, payload, ok, err := c.parser.next()

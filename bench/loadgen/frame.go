@@ -18,8 +18,8 @@ const (
 )
 
 const (
-	readBufferBytes = 1 << 10   // to begin with; a bigger frame grows it
-	frameBytesMax   = 128 << 10 // above what a Realtime server may send
+	readBufferBytes = 1 << 10   // initial size; a larger frame grows the buffer
+	frameBytesMax   = 128 << 10 // larger than any frame of a Realtime server
 )
 
 var (
@@ -27,14 +27,14 @@ var (
 	errFrameKind     = errors.New("fragmented, masked or compressed frame from the server")
 )
 
-// frameParser cuts server frames out of a byte stream that arrives in pieces of any size. Use: read into space, tell
-// filled how much came, take frames with next until it has none.
+// frameParser splits a byte stream that arrives in pieces of any size into server frames. To use it, read into space,
+// pass the number of bytes to filled, and call next until it returns no frame.
 type frameParser struct {
 	buf        []byte
 	start, end int // buf[start:end] is not parsed yet
 }
 
-// space returns where to read to; never empty. Payloads returned by next become invalid.
+// space returns the buffer to read into, which is never empty. It invalidates payloads that next has returned.
 func (p *frameParser) space() []byte {
 	if p.start > 0 {
 		p.end = copy(p.buf, p.buf[p.start:p.end])
@@ -48,10 +48,11 @@ func (p *frameParser) space() []byte {
 	return p.buf[p.end:]
 }
 
-// filled takes note of n bytes read into space.
+// filled records that n bytes were read into space.
 func (p *frameParser) filled(n int) { p.end += n }
 
-// next returns the next whole frame; ok is false when more bytes are needed. The payload lives until the next space.
+// next returns the next complete frame. ok is false if more bytes are needed. The payload is valid until the next call
+// of space.
 func (p *frameParser) next() (op byte, payload []byte, ok bool, err error) {
 	b := p.buf[p.start:p.end]
 	if len(b) < 2 {
@@ -102,7 +103,7 @@ func appendFrame(dst []byte, op byte, key [4]byte, payload []byte) []byte {
 	return dst
 }
 
-// mask masks b in place, b being at the given offset of the frame's payload.
+// mask masks b in place. b starts at the given offset of the frame's payload.
 func mask(b []byte, key [4]byte, offset int) {
 	for i := range b {
 		b[i] ^= key[(offset+i)&3]

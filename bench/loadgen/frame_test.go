@@ -21,7 +21,7 @@ func serverFrame(op byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// feed gives the parser the stream in pieces and collects the frames.
+// feed passes the stream to the parser in pieces and returns the frames.
 func feed(p *frameParser, stream []byte, piece int) (frames []string, err error) {
 	for len(stream) > 0 {
 		n := copy(p.space(), stream[:min(piece, len(stream))])
@@ -99,7 +99,7 @@ func FuzzFrameParser(f *testing.F) {
 	})
 }
 
-// A stamped message must come out of an unmasking reader as a valid group message, stamp after stamp.
+// A stamped message, unmasked, must be a valid message with the current stamp, for each of several stamps.
 func TestMessageStamp(t *testing.T) {
 	t.Parallel()
 	for size, to := range map[int]Target{stampBytes: ToRoom, 64: ToSelf, 65: ToServer, 69: ToAnything, 300: ToRoom} {

@@ -9,13 +9,14 @@ import (
 // stampBytes is the length of the intended send time at the start of a payload.
 const stampBytes = 8
 
-// message is the one message a player sends again and again, kept as a finished masked frame. It belongs to the pacer.
+// message is the one message that a player sends again and again. It is stored as a complete masked frame and owned by
+// the pacer.
 type message struct {
 	frame  []byte
 	unit   []byte // inside frame, masked
-	stamps []int  // where the send times are in unit
-	text   bool   // they are text
-	sender int    // of the text, in its room
+	stamps []int  // offsets of the send times in unit
+	text   bool   // the send times are text
+	sender int    // the sender's number in its room, for text stamps
 	key    [4]byte
 }
 
@@ -51,7 +52,7 @@ func newMessage(cfg *Config, c *webSocket) *message {
 	return m
 }
 
-// stamped returns the frame carrying the given time, valid until the next call.
+// stamped returns the frame with the given send time. The result is valid until the next call.
 func (m *message) stamped(nanos int64) []byte {
 	for _, at := range m.stamps {
 		b := m.unit[at : at+stampBytes]
@@ -66,7 +67,7 @@ func (m *message) stamped(nanos int64) []byte {
 	return m.frame
 }
 
-// stampOf reads the intended send time back; ok is false for a packet that is not the swarm's own.
+// stampOf reads the intended send time of a packet. ok is false if the packet is not a message of the swarm.
 func stampOf(p Packet) (nanos int64, ok bool) {
 	if p.OpCode != OpLoad || len(p.Payload) < stampBytes {
 		return 0, false
@@ -74,7 +75,7 @@ func stampOf(p Packet) (nanos int64, ok bool) {
 	return int64(binary.LittleEndian.Uint64(p.Payload)), true
 }
 
-// placesOf returns where what is in b.
+// placesOf returns the offsets of all occurrences of what in b.
 func placesOf(b, what []byte) (places []int) {
 	for from := 0; ; {
 		at := bytes.Index(b[from:], what)

@@ -10,24 +10,24 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// sleepMax bounds one sleep of the pacer, so that it notices the end of its context.
+// sleepMax bounds one sleep of the pacer, so that it notices when its context ends.
 const sleepMax = 50 * time.Millisecond
 
-// pacer sends for every player of the swarm. When it is late, because a write blocks or the machine is busy, it sends at once what is
-// due, with the intended times.
+// pacer sends for every player of the swarm. If it is late because a write blocks or the machine is busy, it
+// immediately sends all messages that are due, with their intended send times.
 type pacer struct {
 	swarm       *Swarm
 	schedule    schedule
-	start, stop int64 // of intended times, on the swarm's clock
+	start, stop int64 // range of intended send times, on the swarm's clock
 
-	// owned by run; read when it has returned
-	sent     int64 // inside the window
+	// owned by run; read after run has returned
+	sent     int64 // sends inside the window
 	expected int64
 	lateness *hdrhistogram.Histogram
 }
 
-// goRun starts the pacer. The function it returns waits until the pacer is done, and after the given grace makes it stop,
-// also out of a write that the server does not take; it may be called again.
+// goRun starts the pacer. The returned function waits until the pacer is done. After the given grace it stops the
+// pacer, even in a write that the server does not accept. The function may be called again.
 func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -47,7 +47,7 @@ func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
 		defer timer.Stop()
 		select {
 		case <-done:
-			unblock() // before cancel: connections stay usable
+			unblock() // before cancel, so that cancel does not interrupt the connections
 		case <-timer.C:
 		}
 		cancel()
@@ -55,17 +55,17 @@ func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
 	}
 }
 
-// processors is held while the number of processors that Go's scheduler has is changed.
+// processors is held while GOMAXPROCS is changed.
 var processors sync.Mutex
 
-// addProcessors gives Go's scheduler n more processors: a pacer keeps one of them while it sleeps.
+// addProcessors raises GOMAXPROCS by n, because the pacer occupies one processor even while it sleeps.
 func addProcessors(n int) {
 	processors.Lock()
 	defer processors.Unlock()
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
 }
 
-// run returns when every send is made or ctx ends.
+// run returns when all messages have been sent or ctx ends.
 func (p *pacer) run(ctx context.Context) {
 	for k := 0; ; k++ {
 		player, offset := p.schedule.at(k)
@@ -77,7 +77,7 @@ func (p *pacer) run(ctx context.Context) {
 	}
 }
 
-// sleepUntil returns false when ctx ended first.
+// sleepUntil sleeps until due. It returns false if ctx ends first.
 func (p *pacer) sleepUntil(ctx context.Context, due int64) bool {
 	for {
 		if ctx.Err() != nil {
@@ -111,7 +111,7 @@ func (p *pacer) send(c *conn, due int64) {
 	}
 }
 
-// receivers is how many players get a message of c.
+// receivers returns how many players receive a message of c.
 func (s *Swarm) receivers(c *conn) int64 {
 	switch s.cfg.To {
 	case ToRoom:
@@ -123,7 +123,7 @@ func (s *Swarm) receivers(c *conn) int64 {
 	}
 }
 
-// dueInWindow is how many sends are due inside the window, whether they were made or not.
+// dueInWindow returns how many sends are due inside the window, whether or not they were made.
 func (p *pacer) dueInWindow() (n int64) {
 	players := len(p.schedule.order)
 	from, to := p.swarm.window.from.Load()-p.start, p.stop-p.start
@@ -134,7 +134,7 @@ func (p *pacer) dueInWindow() (n int64) {
 	return n
 }
 
-// periods is how many of 0, period, 2*period ... lie below d.
+// periods returns how many of the times 0, period, 2*period, ... are less than d.
 func periods(d, period int64) int64 {
 	if d <= 0 {
 		return 0

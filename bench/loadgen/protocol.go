@@ -8,28 +8,31 @@ import (
 	"net"
 )
 
-// Protocol is how the players of another server than Troupe speak, over WebSocket. Its methods may be called from any
-// goroutine. Each player is in one room, and what it says goes to all players of that room, itself included.
+// Protocol implements the WebSocket protocol of a server other than Troupe. Its methods may be called from any
+// goroutine. Each player is in one room. A message of a player goes to all players of that room, including itself.
 type Protocol interface {
-	// Path reserves a place for the player if the server wants that, and returns the path, with query, of its WebSocket.
+	// Path returns the path, with query, of the player's WebSocket. If the server requires it, Path reserves a place
+	// for the player first.
 	Path(ctx context.Context, addr string, login Login) (string, error)
-	// Hello is what the player sends first, nil if the server speaks first.
+	// Hello returns the player's first message, or nil if the server sends first.
 	Hello(login Login) []byte
-	// Joining takes a message that arrived before the player is in its room. The player sends each answer.
+	// Joining handles a message that arrived before the player is in its room. The player sends each of the answers.
+	// joined reports whether the player is now in its room.
 	Joining(login Login, message []byte) (answers [][]byte, joined bool, err error)
-	// Message is what the player says to its room. The payload is its last part.
+	// Message returns the message with which the player sends payload to its room. The payload is the last part of the
+	// message.
 	Message(payload []byte) []byte
-	// Next takes the first part off what arrived in one WebSocket message. It does not allocate.
+	// Next splits the first part off the content of a WebSocket message. It must not allocate.
 	Next(message []byte) (part Part, rest []byte, err error)
 }
 
-// Part is one of the things that a server says in one WebSocket message.
+// Part is one of the parts of a WebSocket message from the server.
 type Part struct {
-	Payload []byte // of a message to the room; nil: it is something else
-	Answer  []byte // what the player answers, to a ping for example
+	Payload []byte // payload of a message to the room; nil for any other part
+	Answer  []byte // what the player must answer, for example to a ping
 }
 
-// enter does the handshakes of another protocol than Realtime.
+// enter performs the handshakes of a protocol other than Realtime.
 func (c *webSocket) enter(ctx context.Context, addr string, login Login) error {
 	path, err := c.protocol.Path(ctx, addr, login)
 	if err != nil {
@@ -68,10 +71,10 @@ func (c *webSocket) write(message []byte) error {
 	return err
 }
 
-// errShortPayload is a message to the room without the send time.
+// errShortPayload means that a message to the room has no send time.
 var errShortPayload = errors.New("a message without the send time")
 
-// parts handles a message in another protocol than Realtime.
+// parts handles a WebSocket message in a protocol other than Realtime.
 func (c *webSocket) parts(message []byte, b *batch, now int64, w *window) error {
 	for len(message) > 0 {
 		part, rest, err := c.protocol.Next(message)

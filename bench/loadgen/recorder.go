@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Histograms count microseconds up to latencyMax with three digits; what is above counts as latencyMax.
+// Histograms count microseconds up to latencyMax with three significant digits. Longer times count as latencyMax.
 const (
 	latencyMax    = time.Minute
 	latencyDigits = 3
@@ -16,86 +16,87 @@ const (
 	shardCount    = 8
 )
 
-// window is the part of the load that is recorded, as a half-open interval of intended send times. Set before the load
-// starts, read by every reader.
+// window is the recorded part of the load: a half-open interval of intended send times. It is set before the load
+// starts. Every reader reads it.
 type window struct{ from, to atomic.Int64 }
 
 func (w *window) has(nanos int64) bool { return nanos >= w.from.Load() && nanos < w.to.Load() }
 
-// recorder is one shard of what readers count.
+// recorder is one shard of the readers' counters.
 type recorder struct {
 	mu        sync.Mutex
 	latency   *hdrhistogram.Histogram
-	recent    *hdrhistogram.Histogram // since the last look, coarser
-	delivered int64                   // intended inside the window
+	recent    *hdrhistogram.Histogram // since the last takeMoment, with less precision
+	delivered int64                   // messages with an intended send time inside the window
 	received  int64                   // all messages of the swarm
-	other     int64                   // packets that are not the swarm's, in this run; with ToAnything all
-	others    int64                   // in all runs
+	other     int64                   // packets in this run that are not messages of the swarm; with ToAnything, all packets
+	others    int64                   // the same for all runs
 }
 
 func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
 }
 
-// Histogram is a distribution of times of other things than the messages of a swarm. Its methods may be
-// called from any goroutine.
+// Histogram is a distribution of times other than the latencies of a swarm's messages. Its methods may be called from
+// any goroutine.
 type Histogram struct {
 	mu sync.Mutex // guards h
 	h  *hdrhistogram.Histogram
 }
 
-// NewHistogram returns an empty one.
+// NewHistogram returns an empty Histogram.
 func NewHistogram() *Histogram { return &Histogram{h: newHistogram()} }
 
-// NewRecentHistogram returns an empty one with one digit: 2 KiB, so that there can be one for each moment.
+// NewRecentHistogram returns an empty Histogram with one significant digit. It takes 2 KiB, so that each moment can
+// have its own.
 func NewRecentHistogram() *Histogram { return &Histogram{h: newRecent()} }
 
-// Record counts a time; what is above a minute counts as a minute.
+// Record counts a time. Times above a minute count as a minute.
 func (h *Histogram) Record(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	record(h.h, int64(d))
 }
 
-// Count is how many were recorded.
+// Count returns how many times were recorded.
 func (h *Histogram) Count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return int(h.h.TotalCount())
 }
 
-// Quantiles are its usual points.
+// Quantiles returns the usual quantiles.
 func (h *Histogram) Quantiles() Quantiles {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return quantilesOf(h.h)
 }
 
-// Distribution is a few dozen of its points.
+// Distribution returns a few dozen points of the cumulative distribution.
 func (h *Histogram) Distribution() []Point {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return distribution(h.h)
 }
 
-// newRecent is for one moment: a smaller one, because it is merged and emptied often.
+// newRecent returns the histogram of one moment. It has less precision because it is often merged and emptied.
 func newRecent() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), recentDigits)
 }
 
-// batch is what one read brought: stamps of the swarm's messages, and how many packets were others. With ToAnything all packets
-// are others, whether they have stamps or not.
+// batch is the content of one read: the stamps of the swarm's messages, and the number of other packets. With
+// ToAnything, all packets count as other, with or without stamps.
 type batch struct {
 	stamps [32]int64
 	n      int
 	other  int64
 }
 
-// reset forgets what belongs to one run.
+// reset clears the counters of one run.
 func (r *recorder) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.latency == nil { // swarms that only join need none
+	if r.latency == nil { // allocated lazily: swarms that only join need no histograms
 		r.latency, r.recent = newHistogram(), newRecent()
 	}
 	r.latency.Reset()
@@ -103,7 +104,7 @@ func (r *recorder) reset() {
 	r.delivered, r.other = 0, 0
 }
 
-// add records a batch that arrived at now and empties it.
+// add records a batch that arrived at time now, and empties it.
 func (r *recorder) add(b *batch, now int64, w *window) {
 	r.mu.Lock()
 	for _, stamp := range b.stamps[:b.n] {
@@ -120,13 +121,13 @@ func (r *recorder) add(b *batch, now int64, w *window) {
 	b.n, b.other = 0, 0
 }
 
-// record counts nanos as microseconds, cut to the histogram's range.
+// record counts nanos as microseconds, clamped to the histogram's range.
 func record(h *hdrhistogram.Histogram, nanos int64) {
 	us := min(max(nanos/int64(time.Microsecond), 0), latencyMax.Microseconds())
 	_ = h.RecordValue(us) // in range by construction
 }
 
-// Quantiles are the usual points of a distribution.
+// Quantiles are the usual quantiles of a distribution.
 type Quantiles struct {
 	P50  time.Duration `json:"p50"`
 	P99  time.Duration `json:"p99"`
@@ -139,13 +140,13 @@ func quantilesOf(h *hdrhistogram.Histogram) Quantiles {
 	return Quantiles{P50: at(50), P99: at(99), P999: at(99.9), Max: time.Duration(h.Max()) * time.Microsecond}
 }
 
-// Point is one of a cumulative distribution: a share of all messages came at most so late.
+// Point is one point of a cumulative distribution: Share of all messages arrived within Late.
 type Point struct {
 	Late  time.Duration `json:"late_ns"`
 	Share float64       `json:"share"`
 }
 
-// distribution is a few dozen points, closer together towards the end.
+// distribution returns a few dozen points, which are denser towards the end.
 func distribution(h *hdrhistogram.Histogram) (points []Point) {
 	if h.TotalCount() == 0 {
 		return nil
@@ -156,7 +157,8 @@ func distribution(h *hdrhistogram.Histogram) (points []Point) {
 	return append(points, Point{Late: time.Duration(h.Max()) * time.Microsecond, Share: 1})
 }
 
-// tailQuantiles halve the distance to 1 in quarters: 0, 0.025, ... 0.9, ... 0.99, ... 0.99999.
+// tailQuantiles are 0, 0.025, ... 0.875, then 0.9, ... 0.99, ... 0.999 and so on. Towards 1 the steps become finer with
+// each decade.
 var tailQuantiles = func() (all []float64) {
 	for i := range 36 {
 		all = append(all, float64(i)*0.025)

@@ -21,7 +21,7 @@ func TestRecorderCountsByIntendedTime(t *testing.T) {
 		t.Error("batch not emptied")
 	}
 	in.stamps[0], in.n = int64(1500*time.Millisecond), 1
-	b.add(&in, int64(time.Hour), &w) // beyond the histogram
+	b.add(&in, int64(time.Hour), &w) // longer than the histogram's maximum
 	var res Result
 	h := newHistogram()
 	a.mergeInto(&res, h)
@@ -36,5 +36,5 @@ func TestRecorderCountsByIntendedTime(t *testing.T) {
 	t.Errorf("quantiles %v", q)
 }
 
-// near allows for the histogram's three digits.
+// near allows for the histogram's precision of three digits.
 func near(got, want time.Duration) bool { return (got - want).Abs() <= want/500 }

@@ -10,52 +10,54 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// startDelay lies between the call of Run and the first send, so that the pacer starts on time.
+// startDelay is the time between the call of Run and the first send, so that the pacer starts on time.
 const startDelay = 10 * time.Millisecond
 
-// Plan is one stretch of load. AtStart and AtEnd, when set, are called as the measured part begins and ends, while the
-// load goes on or has just stopped; they may take their time.
+// Plan is one interval of load. AtStart and AtEnd, if set, are called at the start and at the end of the measured part.
+// The load continues while AtStart runs and has just stopped when AtEnd runs. Both may take long.
 type Plan struct {
-	Hz      float64       // messages per second and player; 0 = that of the swarm
-	Warmup  time.Duration // load that is not recorded
-	Measure time.Duration // load that is
-	Drain   time.Duration // longest wait for messages still under way afterwards
+	Hz      float64       // messages per second and player; 0: Hz of the swarm's Config
+	Warmup  time.Duration // length of the part that is not recorded
+	Measure time.Duration // length of the recorded part
+	Drain   time.Duration // maximum wait for late messages after the load
 	AtStart func() error
 	AtEnd   func() error
-	// Every, if not 0, is the length of the moments of the timeline.
+	// Every is the length of the moments of the timeline; 0: no timeline.
 	Every time.Duration
 }
 
-// Moment is what arrived in a stretch of the measured part.
+// Moment is the traffic of one interval of the measured part.
 type Moment struct {
-	At        time.Duration `json:"at_ns"` // its end, from the start of the measured part
-	PerSecond float64       `json:"per_s"` // with ToAnything of all packets
+	At        time.Duration `json:"at_ns"` // end of the moment, since the start of the measured part
+	PerSecond float64       `json:"per_s"` // messages received; with ToAnything, all packets
 	Latency   Quantiles     `json:"latency_ns"`
 }
 
-// Result is what the measured part brought. Messages belong to it by their intended send time.
+// Result is the result of the measured part. A message belongs to it if its intended send time does.
 type Result struct {
-	Sent        int64     `json:"sent"`
-	Expected    int64     `json:"expected"`  // sent times the players of the room, sender included; with ToAnything 0; with other targets just sent
-	Delivered   int64     `json:"delivered"` // of the expected ones; with ToAnything send times that came back
-	Other       int64     `json:"other"`     // packets that were not the swarm's; with ToAnything all
+	Sent int64 `json:"sent"`
+	// ToRoom: Sent times the players of the room, including the sender; ToAnything: 0; other targets: Sent
+	Expected    int64     `json:"expected"`
+	Delivered   int64     `json:"delivered"` // expected messages that arrived; with ToAnything, send times that came back
+	Other       int64     `json:"other"`     // packets that were not messages of the swarm; with ToAnything, all packets
 	SendErrors  int64     `json:"send_errors"`
 	Disconnects int64     `json:"disconnects"`
-	Due         int64     `json:"due"`         // sends that should have been made; more than Sent if the generator could not keep up
-	Latency     Quantiles `json:"latency_ns"`  // from the intended send time to the arrival in the client
-	Lateness    Quantiles `json:"lateness_ns"` // of the generator itself: from the intended to the real send time
+	Due         int64     `json:"due"`         // sends that were due; larger than Sent if the generator could not keep up
+	Latency     Quantiles `json:"latency_ns"`  // from the intended send time until the client has received the message
+	Lateness    Quantiles `json:"lateness_ns"` // of the generator itself: from the intended to the actual send time
 
-	Detail *Detail `json:"-"` // of this run
+	Detail *Detail `json:"-"` // distribution and timeline of this run
 }
 
-// Detail is what plots are made of.
+// Detail holds the data for plots.
 type Detail struct {
-	Distribution []Point // of the latencies
+	Distribution []Point // distribution of the latencies
 	Timeline     []Moment
 }
 
-// Run drives the swarm, once or several times in turn. It returns in bounded time even when the server stops reading.
-// Messages that come after the drain of their run are lost to its result; SendErrors and Disconnects count from the first run on.
+// Run drives the swarm. It may be called several times in sequence. It returns in bounded time even if the server stops
+// reading. A message that arrives after the drain of its run is missing from that run's result. SendErrors and
+// Disconnects accumulate over all runs.
 func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	hz := cmp.Or(plan.Hz, s.cfg.Hz)
 	if len(s.conns) == 0 || hz <= 0 {
@@ -110,17 +112,17 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	return res, nil
 }
 
-// readyMax bounds how long the fast channels of all players may take.
+// readyMax bounds the wait for the fast channels of all players.
 const readyMax = 20 * time.Second
 
-// awaitReady waits for the fast channels of all players, if they use them.
+// awaitReady waits for the fast channels of all players, if the players use them.
 func (s *Swarm) awaitReady(ctx context.Context) error {
 	if s.cfg.SDK == nil || !s.cfg.SDK.Fast {
 		return nil
 	}
 	deadline := s.now() + int64(readyMax)
 	for _, c := range s.conns {
-		for !c.ready.Load() && !c.dead.Load() { // who is lost is told at the end
+		for !c.ready.Load() && !c.dead.Load() { // a lost connection is reported at the end
 			if s.now() > deadline {
 				return fmt.Errorf("run: peer %d of room %d has no fast channel", c.peer, c.room)
 			}
@@ -132,7 +134,7 @@ func (s *Swarm) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// callAt waits for a time of the swarm's clock and calls f.
+// callAt waits until nanos on the swarm's clock. Then it calls f, which may be nil.
 func (s *Swarm) callAt(ctx context.Context, nanos int64, f func() error) error {
 	t := time.NewTimer(time.Duration(nanos - s.now()))
 	defer t.Stop()
@@ -147,7 +149,7 @@ func (s *Swarm) callAt(ctx context.Context, nanos int64, f func() error) error {
 	return f()
 }
 
-// drain waits until everything expected has arrived, at most for the given time.
+// drain waits until all expected messages have arrived, but no longer than longest.
 func (s *Swarm) drain(ctx context.Context, expected int64, longest time.Duration) error {
 	deadline := s.now() + int64(longest)
 	for s.delivered() < expected && s.now() < deadline {
@@ -158,10 +160,11 @@ func (s *Swarm) drain(ctx context.Context, expected int64, longest time.Duration
 	return nil
 }
 
-// answersQuiet is how long no send time comes back before a script counts as done. How many it will send is not known.
+// answersQuiet is the time without a returned send time after which a script counts as finished. The number of its
+// answers is not known in advance.
 const answersQuiet = 500 * time.Millisecond
 
-// drainAnswers waits for late answers.
+// drainAnswers waits for late answers of a script, but no longer than longest.
 func (s *Swarm) drainAnswers(ctx context.Context, longest time.Duration) error {
 	deadline := s.now() + int64(longest)
 	seen, since := s.delivered(), s.now()

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// schedule gives the intended send times: send k is made by player order[k mod n], phase[k mod n] into period k div n.
-// It never changes after construction.
+// schedule gives the intended send times: player order[k mod n] makes send k, at phase[k mod n] into period k div n. A
+// schedule is immutable.
 type schedule struct {
 	period time.Duration
 	order  []int           // players by slot
 	phase  []time.Duration // by slot, ascending, below period
 }
 
-// newSchedule deals n players out over one period of 1/hz.
+// newSchedule assigns n players to the slots of one period of 1/hz.
 func newSchedule(n int, hz float64, seed uint64) schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x74726f757065))
 	s := schedule{
@@ -28,7 +28,7 @@ func newSchedule(n int, hz float64, seed uint64) schedule {
 	return s
 }
 
-// at returns who makes send k, and when, counted from the start of the load.
+// at returns the player that makes send k, and its time since the start of the load.
 func (s schedule) at(k int) (player int, due time.Duration) {
 	slot := k % len(s.order)
 	return s.order[slot], time.Duration(k/len(s.order))*s.period + s.phase[slot]

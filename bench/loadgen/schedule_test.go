@@ -50,7 +50,7 @@ func TestScheduleSeed(t *testing.T) {
 	}
 }
 
-// What is due inside the window is counted from the schedule, whether it was sent or not.
+// The sends that are due inside the window are counted from the schedule, whether or not they were made.
 func TestDueInWindow(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

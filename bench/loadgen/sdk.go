@@ -9,29 +9,29 @@ import (
 	"troupe/transport/client"
 )
 
-// SDK has players connect with Troupe's Go client, which knows other transports than the bare WebSocket.
+// SDK makes players connect with Troupe's Go client, which supports more transports than the bare WebSocket.
 type SDK struct {
 	Transport client.Transport
-	Addr      string // host:port of Transport; empty = that of the swarm or of the Login
+	Addr      string // host:port for Transport; empty: the address of the swarm or of the Login
 	TLS       *tls.Config
-	// Fast: messages use the fast channel, which is plain UDP with ws, and DTLS with wss.
+	// Fast makes messages use the fast channel: plain UDP with ws, DTLS with wss.
 	Fast bool
 }
 
-// RoomsInTurn reports whether all players of a room connect before those of the next. Players of one address who have the same peer id
-// need a socket each, and the host sends together only what leaves by one socket. In turn, the players of a room share a socket, as
-// players with addresses of their own do.
+// RoomsInTurn reports whether all players of a room must connect before those of the next room. Players from the same
+// address with the same peer id need a socket each, and the host can send in one batch only what leaves by the same
+// socket. If the rooms connect in turn, the players of a room share a socket, as players with different addresses do.
 func (s *Swarm) RoomsInTurn() bool { return s.cfg.SDK != nil && s.cfg.SDK.Fast }
 
-// eventsMax is how many events of a player wait for the generator. Datagrams above it are dropped, as lost ones are.
+// eventsMax is how many events of a player may wait for the generator. Datagrams above it are dropped, like lost ones.
 const eventsMax = 1 << 14
 
-// sdkPlayer is a player's link by way of Troupe's Go client.
+// sdkPlayer is a player's link that uses Troupe's Go client.
 type sdkPlayer struct {
 	of     *conn
 	c      *client.Client
 	fast   bool
-	ctx    context.Context // of sends, until interrupt
+	ctx    context.Context // context of all sends; interrupt cancels it
 	cancel context.CancelFunc
 	msg    client.Message // owned by Run, then by the pacer
 }
@@ -43,7 +43,7 @@ func (c *conn) dialSDK(ctx context.Context, o *SDK, addr, playerSessionID string
 	sdk, err := client.Dial(ctx, client.Options{
 		Addr: addr, KCPAddr: addr, PlayerSessionID: playerSessionID, Transport: o.Transport, TLS: o.TLS, Fast: o.Fast,
 		EventsMax: eventsMax, Reconnect: client.Reconnect{Off: true},
-		DialTimeout: loginTimeout, SilenceMax: latencyMax, StallMax: latencyMax, // a lossy path is no lost one
+		DialTimeout: loginTimeout, SilenceMax: latencyMax, StallMax: latencyMax, // packet loss must not look like a lost connection
 	})
 	if err != nil {
 		return &DialError{err}
@@ -109,5 +109,5 @@ func (p *sdkPlayer) interrupt() { p.cancel() }
 
 func (p *sdkPlayer) leave() {
 	p.cancel()
-	p.c.Close() // with a goodbye: a host keeps the seats of others, and waits for them when it ends
+	p.c.Close() // With a goodbye: otherwise a host reserves the seats and waits for the players when it ends.
 }

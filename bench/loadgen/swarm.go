@@ -11,41 +11,42 @@ import (
 
 // Config describes a swarm.
 type Config struct {
-	Addr            string   // host:port of the server's WebSocket listener; may be empty if each Login has one
-	Hz              float64  // messages per second and player; Run needs it
-	PayloadBytes    int      // at least 8; 0 = 64
-	Seed            uint64   // of the send schedule
-	DialConcurrency int      // connections being opened at once; 0 = 64
+	Addr            string   // host:port of the server's WebSocket listener; may be empty if each Login has an address
+	Hz              float64  // messages per second and player; Run needs it, or Plan.Hz
+	PayloadBytes    int      // payload size in bytes, at least 8; 0: 64
+	Seed            uint64   // seed of the send schedule
+	DialConcurrency int      // number of connections that are opened concurrently; 0: 64
 	To              Target   // where messages go
-	OpCode          int32    // of the messages; 0 = one of the swarm's own
-	SDK             *SDK     // players connect with Troupe's Go client; nil: over a bare WebSocket, which costs the generator less
-	Protocol        Protocol // of a server that does not speak Realtime, nil: it does; only ToRoom
-	Message         []byte   // instead of a payload with the send time, which is where Placeholder is in it; only ToAnything
+	OpCode          int32    // op code of the messages; 0: OpLoad
+	SDK             *SDK     // options of Troupe's Go client; nil: a bare WebSocket, which costs the generator less
+	Protocol        Protocol // for a server that does not speak Realtime; nil: Realtime; requires ToRoom
+	Message         []byte   // message to send; its Placeholders become the send time; nil: a payload of PayloadBytes; requires ToAnything
 }
 
 // Target is where the messages of a swarm go.
 type Target int
 
-// Targets.
+// Possible targets.
 const (
-	ToRoom     Target = iota // all players of the room, the sender included
+	ToRoom     Target = iota // all players of the room, including the sender
 	ToSelf                   // the sender
-	ToServer                 // the server, whose script sends each back to its sender
+	ToServer                 // the server, whose script returns each message to its sender
 	ToAnything               // the server, whose script may do anything
 )
 
-// Login is one player to connect. Players with the same Room number receive each other's messages.
+// Login identifies one player to connect. Players with the same Room number receive each other's messages.
 type Login struct {
 	Room            int
 	PlayerSessionID string
-	Addr            string // host:port; empty = that of the swarm
+	Addr            string // host:port; empty: the swarm's address
 }
 
-// Swarm is a set of logged-in players. Connect, Run and Close are for one goroutine; Totals and Disconnects for any.
+// Swarm is a set of logged-in players. Connect, Run and Close must be called from one goroutine. Totals and Disconnects
+// may be called from any goroutine.
 type Swarm struct {
 	// set once
 	cfg  Config
-	base time.Time // zero of the monotonic clock that stamps count from
+	base time.Time // zero point of the monotonic clock for the stamps
 
 	shards  [shardCount]recorder
 	window  window
@@ -57,9 +58,9 @@ type Swarm struct {
 	joins *Histogram
 
 	joinMu  sync.Mutex    // guards joining
-	joining time.Duration // altogether, while at least one login was under way
+	joining time.Duration // total time during which at least one login was in progress
 
-	sent        atomic.Int64 // all messages
+	sent        atomic.Int64 // all messages of all runs
 	sendErrors  atomic.Int64
 	disconnects atomic.Int64
 	closing     atomic.Bool
@@ -94,7 +95,7 @@ func New(cfg Config) (*Swarm, error) {
 // now is the time in nanoseconds since the swarm was made.
 func (s *Swarm) now() int64 { return int64(time.Since(s.base)) }
 
-// Connect logs a wave of players in and returns when all are, or with the first error.
+// Connect logs in a wave of players. It returns when all are logged in, or with the first error.
 func (s *Swarm) Connect(ctx context.Context, wave []Login) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -138,14 +139,14 @@ func (s *Swarm) Connect(ctx context.Context, wave []Login) error {
 	return nil
 }
 
-// Joins are the logins of all waves so far.
+// Joins describes the logins of all waves so far.
 type Joins struct {
 	Players   int
-	PerSecond float64 // while a wave was under way
+	PerSecond float64 // rate while logins were in progress
 	Took      Quantiles
 }
 
-// Joins returns how fast players came in: from the start of the connection to the answer of the login.
+// Joins returns how fast players logged in. Each time is from the start of the connection to the answer to the login.
 func (s *Swarm) Joins() (j Joins) {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
@@ -172,10 +173,11 @@ func (s *Swarm) adopt(c *conn) {
 	})
 }
 
-// Size is the number of players connected so far.
+// Size returns the number of players connected so far.
 func (s *Swarm) Size() int { return len(s.conns) }
 
-// Totals returns how many messages the swarm has sent and received since it was made. With ToAnything all packets count.
+// Totals returns how many messages the swarm has sent and received since it was created. With ToAnything, received
+// counts all packets.
 func (s *Swarm) Totals() (sent, received int64) {
 	for i := range s.shards {
 		r := &s.shards[i]
@@ -190,7 +192,7 @@ func (s *Swarm) Totals() (sent, received int64) {
 	return s.sent.Load(), received
 }
 
-// Disconnects is how many players lost their connection, and the first error met by any.
+// Disconnects returns how many players lost their connection, and the first error of any player.
 func (s *Swarm) Disconnects() (int64, error) {
 	s.errMu.Lock()
 	defer s.errMu.Unlock()
@@ -205,13 +207,13 @@ func (s *Swarm) noteError(err error) {
 	}
 }
 
-// Close lets every player leave and waits for the readers.
+// Close disconnects all players and waits for the readers.
 func (s *Swarm) Close() error {
 	if s.closing.Swap(true) {
 		return errors.New("swarm closed twice")
 	}
 	for _, c := range s.conns {
-		if s.cfg.SDK != nil { // which waits until the last packet is written
+		if s.cfg.SDK != nil { // leave waits until the last packet is written, so run them concurrently
 			s.readers.Go(c.leave)
 			continue
 		}

@@ -8,24 +8,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleepPrecisely sleeps in the kernel. The runtime's own timers wake up to a millisecond late on an idle machine
-// (epoll_wait counts milliseconds), which would show as latency of the server.
+// sleepPrecisely sleeps in the kernel. The runtime's own timers wake up to a millisecond late on an idle machine,
+// because epoll_wait has a resolution of one millisecond. That delay would appear as latency of the server.
 //
-// A short sleep keeps its processor of the Go scheduler: otherwise the scheduler would take it away and give
-// another one back each time, which switches threads.
+// A short sleep keeps its processor of the Go scheduler. Otherwise the scheduler would take the processor away and
+// later assign another one, which means a thread switch each time.
 func sleepPrecisely(d time.Duration) {
 	ts := unix.NsecToTimespec(int64(d))
 	if d > keepMax {
-		_ = unix.Nanosleep(&ts, nil) // waking early is fine: the caller looks at the clock
+		_ = unix.Nanosleep(&ts, nil) // waking early is fine: the caller checks the time
 		return
 	}
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// keepMax is the longest sleep that keeps its processor, so the longest delay of a garbage collection, too.
+// keepMax is the longest sleep that keeps its processor. It is therefore also the longest delay that such a sleep can
+// cause to a garbage collection.
 const keepMax = time.Millisecond
 
-// bindNoPort lets the kernel choose the port of a bound source address at connect time, by the whole four-tuple.
+// bindNoPort makes the kernel choose the source port at connect time instead of at bind time. The port then only has to
+// be unique for the whole four-tuple.
 func bindNoPort(_, _ string, raw syscall.RawConn) error {
 	var err error
 	if cerr := raw.Control(func(fd uintptr) {

@@ -11,14 +11,14 @@ import (
 
 const us = int64(time.Microsecond)
 
-// sentText is what the player with a number sends at a time.
+// sentText returns what the player with a number sends at a time.
 func sentText(t *testing.T, cfg Config, number int, nanos int64) []byte {
 	t.Helper()
 	cfg.To = ToAnything
 	key := [4]byte{0x11, 0x22, 0x33, 0x44}
 	m := newMessage(&cfg, &webSocket{of: &conn{peer: 3, number: number}, key: key})
 	var payload []byte
-	for _, at := range []int64{1, nanos} { // it is written over again and again
+	for _, at := range []int64{1, nanos} { // the stamp is overwritten repeatedly
 		frame := bytes.Clone(m.stamped(at))
 		unit := frame[len(frame)-len(m.unit):]
 		mask(unit, key, 0)
@@ -31,7 +31,7 @@ func sentText(t *testing.T, cfg Config, number int, nanos int64) []byte {
 	return payload
 }
 
-// stampsIn are the times that an answer tells.
+// stampsIn returns the send times in an answer.
 func stampsIn(s *seen, answer string, now int64) (all []int64) {
 	b := []byte(answer)
 	for {
@@ -43,7 +43,7 @@ func stampsIn(s *seen, answer string, now int64) (all []int64) {
 	}
 }
 
-// A script may take what players send for text, put it into JSON, and find it nowhere near the start of its answer.
+// A script may read the players' messages as text and put them into JSON, anywhere in its answer.
 func TestStampSurvivesText(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]Config{
@@ -69,7 +69,7 @@ func TestStampSurvivesText(t *testing.T) {
 	}
 }
 
-// Each message of each player tells one latency, whichever of several players' messages comes first.
+// Each message of each player gives one latency, regardless of the order in which messages of different players arrive.
 func TestStampsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	stamp := func(number int, micros int64) string {
@@ -82,10 +82,10 @@ func TestStampsAreCountedOnce(t *testing.T) {
 		want   []int64
 	}{
 		{"[" + a1 + "," + b1 + "]", []int64{10, 20}},
-		{"[" + a1 + "," + b1 + "]", nil},           // a state that is said again
-		{"[" + a1 + "," + b2 + "]", []int64{40}},   // of one player it is new
-		{a2 + a2, []int64{30}},                     // late, but the first with this message
-		{a1 + b2 + later + "~at~00000000000", nil}, // old, old, and of another swarm; and the start of one
+		{"[" + a1 + "," + b1 + "]", nil},           // a repeated state
+		{"[" + a1 + "," + b2 + "]", []int64{40}},   // only one player's message is new
+		{a2 + a2, []int64{30}},                     // late, but the first answer with this message
+		{a1 + b2 + later + "~at~00000000000", nil}, // two old stamps, one of another swarm, and the beginning of one
 	} {
 		if got := stampsIn(s, c.answer, 1000*us); !slices.Equal(got, c.want) {
 			t.Errorf("answer %d, %s: %v, want %v", i, c.answer, got, c.want)
@@ -93,13 +93,13 @@ func TestStampsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// An answer counts once, however many send times it holds, and the reader does not allocate for them.
+// An answer counts once, regardless of how many send times it contains, and reading it does not allocate.
 func TestAnswersDoNotAllocate(t *testing.T) {
 	var w window
 	w.to.Store(int64(time.Hour))
 	rec := &recorder{latency: newHistogram(), recent: newRecent()}
 	c := &webSocket{of: &conn{rec: rec, seen: new(seen)}}
-	const players = 50 // more than a batch has room for
+	const players = 50 // more than fit into a batch
 	state := bytes.Repeat([]byte(`["`+string(emptyStamp)+`"],`), players)
 	frame := serverFrame(opBinary, AppendGroupMessage(nil, 9, 0, AllPlayers, state))
 	stamps := placesOf(frame, mark)
@@ -120,7 +120,7 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 			}
 		}
 	}
-	if n := testing.AllocsPerRun(100, answer); n != 0 { // which calls it once before
+	if n := testing.AllocsPerRun(100, answer); n != 0 { // AllocsPerRun also makes one call first
 		t.Errorf("%v allocations", n)
 	}
 	if rec.delivered != players*answers || rec.others != answers {

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Waits tells how long goroutines of this process have waited for a processor since it was made. It is the lateness of a generator that
-// does something as fast as it can, so that nothing is due at a time.
+// Waits measures how long goroutines of this process have waited for a processor since it was created. It replaces the
+// lateness of a generator that works as fast as it can and therefore has no due times.
 type Waits struct{ before []uint64 }
 
-// NewWaits begins now.
+// NewWaits starts a measurement.
 func NewWaits() *Waits {
 	counts, _ := waits()
 	return &Waits{counts}
 }
 
-// P99 is up to which time all but one in a hundred waits lasted.
+// P99 returns the 99th percentile of the waits.
 func (w *Waits) P99() time.Duration {
 	counts, begins := waits()
 	return p99(w.before, counts, begins)
 }
 
-// p99 is where the bucket begins that the last but one hundredth of the waits between two readings fell into.
+// p99 returns the lower bound of the bucket that contains the 99th percentile of the waits between two readings.
 func p99(before, after []uint64, begins []float64) time.Duration {
 	total := uint64(0)
 	for i := range after {
@@ -38,7 +38,7 @@ func p99(before, after []uint64, begins []float64) time.Duration {
 	return 0
 }
 
-// waits are the runtime's counts, and where the bucket of each begins.
+// waits returns the runtime's counts by bucket, and the lower bound of each bucket.
 func waits() (counts []uint64, begins []float64) {
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
 	metrics.Read(sample)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The slowest hundredth does not count, nor what was there before.
+// The slowest hundredth of the waits is ignored, and so are the waits before the measurement.
 func TestP99(t *testing.T) {
 	t.Parallel()
 	begins := []float64{0, 0.001, 0.01, 0.1}

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// watch makes the timeline of a run.
+// watch records the timeline of a run.
 type watch struct {
-	timeline []Moment // owned by the goroutine; read when it has ended
+	timeline []Moment // owned by the goroutine; read after it has ended
 	halt     chan struct{}
 	done     chan struct{}
 	once     sync.Once
 }
 
-// goWatch looks every plan.Every from the start of the measured part until end is called.
+// goWatch records a moment every plan.Every from the start of the measured part until end is called.
 func (s *Swarm) goWatch(plan Plan, from int64) *watch {
 	w := &watch{halt: make(chan struct{}), done: make(chan struct{})}
 	if plan.Every <= 0 {
@@ -21,7 +21,7 @@ func (s *Swarm) goWatch(plan Plan, from int64) *watch {
 		return w
 	}
 	_, before := s.Totals()
-	s.takeMoment() // what came before is no part of the first one
+	s.takeMoment() // discard the latencies of the warm-up
 	at := s.now()
 	go func() {
 		defer close(w.done)
@@ -44,13 +44,13 @@ func (s *Swarm) goWatch(plan Plan, from int64) *watch {
 	return w
 }
 
-// end stops looking; it may be called again.
+// end stops the recording. It may be called again.
 func (w *watch) end() {
 	w.once.Do(func() { close(w.halt) })
 	<-w.done
 }
 
-// takeMoment returns the latencies since the last call.
+// takeMoment returns the quantiles of the latencies since the last call.
 func (s *Swarm) takeMoment() Quantiles {
 	all := newRecent()
 	for i := range s.shards {

@@ -1,8 +1,9 @@
 package loadgen
 
-// This file has the little of the Realtime wire format that the benchmarks need: LOGIN, its answer, and a group message, one
-// varint-framed protobuf Packet each. It is written apart from messages/wire on purpose: the yardstick must not share a codec, or
-// a codec's bug, with what it measures. It knows no groups, no fast channel and no limits.
+// This file implements the small part of the Realtime wire format that the benchmarks need: LOGIN, its answer, and
+// group and player messages. Each is one varint-framed protobuf Packet. The code is deliberately separate from
+// messages/wire: the load generator must not share a codec, or a bug of one, with the server that it measures. It
+// supports neither groups other than AllPlayers nor limits.
 
 import (
 	"encoding/binary"
@@ -10,7 +11,7 @@ import (
 	"fmt"
 )
 
-// Op codes that the benchmarks use.
+// Op codes of the benchmarks.
 const (
 	OpLogin         int32 = 0
 	OpLoginResponse int32 = -1
@@ -55,7 +56,8 @@ func AppendLogin(dst []byte, playerSessionID string) []byte {
 	return appendUnit(dst, appendBytes(body, keyLogin, inner))
 }
 
-// AppendLoginResponse appends a successful LOGIN_RESPONSE unit; the peer id goes to both places.
+// AppendLoginResponse appends a successful LOGIN_RESPONSE unit. The peer id is written both as the target of the packet
+// and into the login result.
 func AppendLoginResponse(dst []byte, peerID, fastPort int32) []byte {
 	inner := appendInt(nil, 1<<3|typeVarint, 1)
 	inner = appendInt(inner, 3<<3|typeVarint, peerID)
@@ -83,16 +85,16 @@ func appendMessage(dst []byte, opCode int32, target uint64, id, sender int32, pa
 	return appendUnit(dst, appendBytes(body, keyPayload, payload))
 }
 
-// Packet is what ParseUnit reads out of a unit. Byte slices alias the unit.
+// Packet is the result of ParseUnit. Its byte slices alias the unit.
 type Packet struct {
 	OpCode   int32
 	Sender   int32
 	Payload  []byte
-	Login    []byte // inner LoginCommand, nil when absent
-	LoginRes []byte // inner LoginResult, nil when absent
+	Login    []byte // inner LoginCommand; nil if absent
+	LoginRes []byte // inner LoginResult; nil if absent
 }
 
-// ParseUnit reads one unit. It ignores the fields it does not know and does not allocate.
+// ParseUnit parses one unit. It ignores unknown fields and does not allocate.
 func ParseUnit(unit []byte) (Packet, error) {
 	var p Packet
 	n, w := binary.Uvarint(unit)
@@ -123,7 +125,7 @@ func ParseUnit(unit []byte) (Packet, error) {
 	return p, nil
 }
 
-// PlayerSessionID reads the id out of an inner LoginCommand.
+// PlayerSessionID returns the player session id in an inner LoginCommand.
 func PlayerSessionID(login []byte) (string, error) {
 	for len(login) > 0 {
 		f, rest, err := NextField(login)
@@ -138,7 +140,7 @@ func PlayerSessionID(login []byte) (string, error) {
 	return "", errors.New("parse login: no player session id")
 }
 
-// ParseLoginResult reads whether an inner LoginResult lets the player in, and its peer id.
+// ParseLoginResult parses an inner LoginResult. ok reports whether the server accepted the login.
 func ParseLoginResult(res []byte) (ok bool, peer int32, err error) {
 	for len(res) > 0 {
 		f, rest, err := NextField(res)
@@ -156,7 +158,8 @@ func ParseLoginResult(res []byte) (ok bool, peer int32, err error) {
 	return ok, peer, nil
 }
 
-// Field is one decoded protobuf field: Num for varints, Bytes, which alias the message, for length-delimited ones.
+// Field is one decoded protobuf field. Num is set for varints. Bytes is set for length-delimited fields and aliases the
+// message.
 type Field struct {
 	Key   uint64 // number << 3 | wire type
 	Num   uint64
@@ -196,7 +199,7 @@ func appendOpCode(dst []byte, op int32) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(dst, keyOpCode), uint64(uint32(op<<1)^uint32(op>>31)))
 }
 
-// appendInt appends an int32 field; negative values take ten bytes, as protobuf has it.
+// appendInt appends an int32 field. As protobuf requires, negative values take ten bytes.
 func appendInt(dst []byte, key uint64, v int32) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(dst, key), uint64(int64(v)))
 }

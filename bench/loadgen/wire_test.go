@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// The vectors are those of realtime.md 14.2.
+// The vectors are those in realtime.md 14.2.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	if got, want := hex.EncodeToString(AppendLogin(nil, "psess-1")),
 		"1b18ffffffffffffffffff013001f2010b0a0770736573732d311002"; got != want {
 		t.Errorf("LOGIN\n got %s\nwant %s", got, want)
 	}
-	// The vector with connectToken "tok" less that field.
+	// The vector with connectToken "tok", without that field.
 	if got, want := hex.EncodeToString(AppendLoginResponse(nil, 1, 33400)),
 		"1c0801180128ffffffffffffffffff013001fa010808011801"+"20f88402"; got != want {
 		t.Errorf("LOGIN_RESPONSE\n got %s\nwant %s", got, want)

@@ -1,3 +1,4 @@
-// Package matchmaking runs a rule set of matchmaking over players that were recorded or made up, in virtual time, and reports how long
-// they wait and how good their matches are. It is what troupe match simulate does; nothing of a host runs.
+// Package matchmaking simulates matchmaking: it runs a rule set over recorded or generated players in virtual time and
+// reports how long they wait and how good their matches are. It implements troupe match simulate and does not start a
+// host.
 package matchmaking

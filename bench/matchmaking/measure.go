@@ -10,13 +10,14 @@ import (
 // measure is the result of one rule for a match.
 type measure struct {
 	rule     string
-	value    float64 // the worst value that the rule tests: a distance, a latency, a count, or an operand of a comparison
+	value    float64 // worst value that the rule tests: a distance, a latency, a count, or an operand of a comparison
 	known    bool    // false: the rule tests no number (strings, compound rules)
 	lowWorse bool    // lower values are worse
 	expanded bool    // the rule holds only because of expansions
 }
 
-// measureMatch returns the result of each enforced rule for a match of the rule set. Errors are those of match.Pool.Add.
+// measureMatch returns the result of each enforced rule for a match of the rule set. It returns the errors of
+// match.Pool.Add.
 func measureMatch(set *ruleset.RuleSet, m *match.Match) (all []measure, err error) {
 	made, err := match.NewMade(set, m)
 	if err != nil {
@@ -34,7 +35,7 @@ func measureMatch(set *ruleset.RuleSet, m *match.Match) (all []measure, err erro
 	return all, nil
 }
 
-// worst returns the worst value of a rule.
+// worst returns the worst value of a rule in a match.
 func worst(set *ruleset.RuleSet, made *match.Made, r *ruleset.Rule, tickets []*match.Ticket) (worst float64, low, known bool) {
 	switch r.Type {
 	case ruleset.Latency:
@@ -63,7 +64,8 @@ func worst(set *ruleset.RuleSet, made *match.Made, r *ruleset.Rule, tickets []*m
 	return worst, low, known
 }
 
-// count finds the lowest or highest count of a collection rule: the bound at which the rule begins to hold.
+// count returns the lowest or highest count of a collection rule. It searches for the bound at which the rule starts to
+// hold.
 func count(r ruleset.Rule, low bool, made *match.Made) float64 {
 	n := 0.0
 	for ; n < ruleset.MaxPlayers; n++ {
@@ -82,7 +84,7 @@ func count(r ruleset.Rule, low bool, made *match.Made) float64 {
 	return n
 }
 
-// party combines a value of a ticket's players.
+// party aggregates a value over the players of a ticket.
 func party(t *match.Ticket, how ruleset.Aggregation, value func(*match.Player) float64) float64 {
 	sum, low, high := 0.0, math.Inf(1), math.Inf(-1)
 	for i := range t.Players {
@@ -98,7 +100,7 @@ func party(t *match.Ticket, how ruleset.Aggregation, value func(*match.Player) f
 	return sum / float64(len(t.Players))
 }
 
-// spread returns the difference of the highest and the lowest number of an attribute.
+// spread returns the difference between the highest and the lowest value of a numeric attribute.
 func spread(r *ruleset.Rule, a ruleset.Attribute, tickets []*match.Ticket) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, t := range tickets {
@@ -113,7 +115,8 @@ func spread(r *ruleset.Rule, a ruleset.Attribute, tickets []*match.Ticket) float
 	return high - low
 }
 
-// bestLatency returns the highest latency at the location that minimises it.
+// bestLatency returns the lowest maximum latency over all locations. ok is false if there is no location that all
+// players have reported.
 func bestLatency(r *ruleset.Rule, tickets []*match.Ticket) (best float64, ok bool) {
 	best = math.Inf(1)
 	for location := range tickets[0].Players[0].Latencies {

@@ -17,27 +17,28 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// epoch is the moment at which simulations begin.
+// epoch is the virtual time at which simulations start.
 var epoch = time.Unix(0, 0).UTC()
 
-// Population says how players are made up.
+// Population describes generated players.
 type Population struct {
-	Tickets    int
-	PerSecond  float64           // tickets that arrive, on average
-	Parties    float64           // share of the tickets that have two or three players, 0 to 1
-	Locations  int               // each player is close to one of them
-	Attributes map[string]string // by attribute: "1500,300" is mean and standard deviation, "a|b|c" are values that are equally frequent
+	Tickets   int
+	PerSecond float64 // average arrival rate of tickets
+	Parties   float64 // share of tickets with two or three players, 0 to 1
+	Locations int     // number of locations; each player is close to one of them
+	// values by attribute: "1500,300" is a mean and a standard deviation, "a|b|c" are equally frequent values
+	Attributes map[string]string
 	Seed       uint64
 }
 
-// Values of attributes that are neither named nor have a default.
+// Values of attributes that are not in Population.Attributes and have no default.
 const (
 	madeUpNumber = "100,25"
 	madeUpWords  = "a|b|c"
 )
 
-// MadeUp returns the attributes of a rule set that are neither named nor have a default, with the values that they get, such as
-// "mode=a|b|c". A rule that compares them with a value of the game's own cannot hold.
+// MadeUp returns the attributes of a rule set that are neither named nor have a default, together with the generated
+// values, such as "mode=a|b|c". A rule that compares such an attribute with a literal of the game cannot hold.
 func (p Population) MadeUp(set *ruleset.RuleSet) (all []string) {
 	for _, a := range set.Attributes {
 		if _, named := p.Attributes[a.Name]; !named && a.Default == nil {
@@ -51,7 +52,8 @@ func (p Population) MadeUp(set *ruleset.RuleSet) (all []string) {
 	return all
 }
 
-// Generate makes tickets for a rule set. Attributes that Population does not name have their default, or what MadeUp says.
+// Generate makes tickets for a rule set. Attributes that Population does not name get their default or, without a
+// default, the values that MadeUp lists.
 func (p Population) Generate(set *ruleset.RuleSet) ([]match.Ticket, error) {
 	for name := range p.Attributes {
 		if set.Attribute(name) < 0 {
@@ -120,8 +122,8 @@ func draw(rng *rand.Rand, t ruleset.AttributeType, text string) (v ruleset.Value
 	return v, nil
 }
 
-// Read reads recorded tickets: a JSON array of {"id", "start" in seconds, "players": [{"id", "attributes", "latencies"}]}. Another
-// key is refused: a misspelled one would leave the players without what it has.
+// Read parses recorded tickets: a JSON array of {"id", "start" in seconds, "players": [{"id", "attributes",
+// "latencies"}]}. Unknown keys are errors, because a misspelled key would silently drop its values.
 func Read(data []byte, set *ruleset.RuleSet) ([]match.Ticket, error) {
 	var recorded []struct {
 		ID      string

@@ -7,25 +7,25 @@ import (
 	"text/tabwriter"
 )
 
-// Quality is how good the matches of a simulation are, by one rule.
+// Quality describes how good the matches of a simulation are by one rule.
 type Quality struct {
 	Rule     string  `json:"rule"`
 	Matches  int     `json:"matches"`
-	Expanded int     `json:"expanded"` // matches that the rule allows only as expansions have it
-	Known    bool    `json:"known"`    // the rule has a number: a distance, a latency, a count, or what a comparison compares
-	LowWorse bool    `json:"lowWorse"` // the lower, the worse
+	Expanded int     `json:"expanded"` // matches that the rule accepts only because of expansions
+	Known    bool    `json:"known"`    // the rule has a number: a distance, a latency, a count, or an operand of a comparison
+	LowWorse bool    `json:"lowWorse"` // lower values are worse
 	Median   float64 `json:"p50"`
-	P90      float64 `json:"p90"` // nine in ten matches are as good or better
+	P90      float64 `json:"p90"` // 90 % of the matches are at least as good
 	P99      float64 `json:"p99"`
 	Worst    float64 `json:"worst"`
-	// Values are those of at most 500 matches, spread evenly, the best first.
+	// Values holds the values of at most 500 evenly spaced matches, best first.
 	Values []float64 `json:"values"`
 }
 
-// Share is the share of matches that needed an expansion of the rule, in percent.
+// Share returns the percentage of matches that needed an expansion of the rule.
 func (q Quality) Share() float64 { return 100 * float64(q.Expanded) / float64(max(q.Matches, 1)) }
 
-// qualities collects measures of matches.
+// qualities accumulates the measures of matches.
 type qualities struct {
 	all []Quality
 }
@@ -91,5 +91,5 @@ func writeQuality(w io.Writer, all []Quality) {
 			fmt.Fprintf(t, "%s\t-\t-\t-\t-\t%.1f %%\n", q.Rule, q.Share())
 		}
 	}
-	t.Flush() // Write reports the errors of w
+	t.Flush() // the error is ignored here: Write reports the errors of w
 }

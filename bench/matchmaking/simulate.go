@@ -18,18 +18,18 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// Options of a simulation.
+// Options configures a simulation.
 type Options struct {
-	Interval time.Duration // between passes
-	Timeout  time.Duration // after which a ticket gives up
+	Interval time.Duration // time between two passes
+	Timeout  time.Duration // age at which a ticket is removed unmatched
 	Seed     uint64
 }
 
-// Report is what a simulation found. Times are in seconds.
+// Report is the result of a simulation. Times are in seconds.
 type Report struct {
 	RuleSet      string    `json:"ruleSet"`
 	Tickets      int       `json:"tickets"`
-	MadeUp       []string  `json:"madeUp,omitempty"` // of Population
+	MadeUp       []string  `json:"madeUp,omitempty"` // attributes and values, see Population.MadeUp
 	Matched      int       `json:"matched"`
 	Matches      int       `json:"matches"`
 	Players      float64   `json:"playersPerMatch"`
@@ -41,23 +41,25 @@ type Report struct {
 	Stages       []Stage   `json:"stages"`
 	Quality      []Quality `json:"quality"`
 	Unmatched    []Reason  `json:"unmatched"`
-	Distribution []float64 `json:"waits"` // of matched tickets, sorted
+	Distribution []float64 `json:"waits"` // waits of the matched tickets, sorted
 }
 
-// Stage says how many matches were made with what expansions had reached from an age on: the fewer late ones, the better the matches.
+// Stage counts the matches made with the expansions that apply from a ticket age on. The fewer matches a late stage
+// has, the better the matches are.
 type Stage struct {
 	From    float64  `json:"from"`
 	Changes []string `json:"changes"`
 	Matches int      `json:"matches"`
 }
 
-// Reason is why tickets found no match. A ticket counts for each rule that kept others from it.
+// Reason is why tickets found no match. A ticket is counted once for each rule that blocked it.
 type Reason struct {
 	Reason  string `json:"reason"`
 	Tickets int    `json:"tickets"`
 }
 
-// Simulate runs a rule set over tickets, which are in the order of their start. The error is that of a ticket that no pool takes.
+// Simulate runs a rule set over tickets, which must be ordered by Start. It returns an error if the pool rejects a
+// ticket.
 func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, error) {
 	pool := match.New(set, match.Options{})
 	report := Report{RuleSet: set.Name, Tickets: len(tickets)}
@@ -77,7 +79,7 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 	for pass := uint64(0); len(tickets) > 0 || pool.Len() > 0; pass++ {
 		now = now.Add(o.Interval)
 		if pool.Len() == 0 && tickets[0].Start.After(now) {
-			now = tickets[0].Start // nobody waits: go on when somebody comes
+			now = tickets[0].Start // the pool is empty: skip to the next arrival
 		}
 		for len(tickets) > 0 && !tickets[0].Start.After(now) {
 			if err := pool.Add(tickets[0]); err != nil {
@@ -87,7 +89,7 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 		}
 		for _, t := range pool.Tickets() {
 			if now.Sub(t.Start) < o.Timeout {
-				break // the others are younger
+				break // the remaining tickets are younger
 			}
 			explain(pool, t.ID, now, reasons)
 			pool.Remove(t.ID)
@@ -115,7 +117,7 @@ func Simulate(set *ruleset.RuleSet, tickets []match.Ticket, o Options) (Report, 
 	return report, nil
 }
 
-// explain counts why a ticket found no match.
+// explain counts the reasons why a ticket found no match.
 func explain(pool *match.Pool, id string, now time.Time, reasons map[string]int) {
 	e, _ := pool.Explain(id, now, math.MaxInt)
 	switch {
@@ -123,7 +125,7 @@ func explain(pool *match.Pool, id string, now time.Time, reasons map[string]int)
 		reasons[e.Never]++
 	case e.Players < e.Needed:
 		for _, b := range e.Blocked {
-			if text, no := strings.CutPrefix(b.Rule, "("); no { // a limit that is no rule
+			if text, no := strings.CutPrefix(b.Rule, "("); no { // a limit that is not a rule
 				reasons["other tickets: "+strings.TrimSuffix(text, ")")]++
 			} else {
 				reasons["rule "+b.Rule]++
@@ -157,7 +159,7 @@ func (r *Report) sum(players int, reasons map[string]int) {
 	}
 }
 
-// Write writes the report as tables.
+// Write writes the report as text tables.
 func (r *Report) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "tickets\t%d\nmatched\t%d\t(%.1f %%)\nmatches\t%d\t(%.1f players each)\n", r.Tickets, r.Matched, 100*float64(r.Matched)/float64(max(r.Tickets, 1)), r.Matches, r.Players)
@@ -196,7 +198,7 @@ var script string
 
 var report = page.New(body, script)
 
-// Page writes the report as a page.
+// Page writes the report as an HTML page.
 func (r *Report) Page(w io.Writer) error {
 	return report.Write(w, "troupe match simulate", r, r)
 }

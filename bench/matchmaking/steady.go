@@ -10,27 +10,28 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// PassLoad is a load of the bare passes, without a host: tickets come at a rate in virtual time, and there is a pass each virtual second.
+// PassLoad is a load of matchmaking passes without a host. Tickets arrive at a fixed rate in virtual time, and there is
+// one pass per virtual second.
 type PassLoad struct {
 	RuleSet    string
-	Waiting    int           // tickets that are there at the start
-	Rate       int           // tickets that come per virtual second
+	Waiting    int           // tickets in the pool at the start
+	Rate       int           // arriving tickets per virtual second
 	Warm       time.Duration // virtual time before the measured part
 	Measure    time.Duration // virtual time of the measured part
-	Refill     bool          // each pass has a full pool of its own: Waiting tickets, and what one pass makes of them
+	Refill     bool          // start each pass with a new pool of Waiting tickets
 	Population Population
 }
 
-// PassFigures are what a load has shown. Times are those of the clock.
+// PassFigures are the results of a load. Times are real time.
 type PassFigures struct {
-	Passes  []time.Duration // sorted
+	Passes  []time.Duration // tickets matched in all measured passes
 	Matched int             // tickets, in all measured passes
-	Waiting float64         // tickets after a pass, on average
-	Cut     int             // passes that ended at their budget
-	Adding  time.Duration   // of all tickets that came in the measured part
+	Waiting float64         // average number of tickets in the pool after a pass
+	Cut     int             // passes that ended because their budget was used up
+	Adding  time.Duration   // time to add the tickets that arrived in the measured part
 }
 
-// Run runs the load. The error is that of the rule set, of a ticket, or of ctx.
+// Run runs the load. It returns an error of the rule set, of a ticket, or of ctx.
 func (l PassLoad) Run(ctx context.Context) (f PassFigures, err error) {
 	set, err := ruleset.Parse(l.RuleSet, ruleset.Options{})
 	if err != nil {
@@ -68,7 +69,7 @@ func (l PassLoad) Run(ctx context.Context) (f PassFigures, err error) {
 		began := time.Now()
 		if i == 0 || l.Refill {
 			pool = match.New(set, match.Options{})
-			spread := time.Minute / time.Duration(max(l.Waiting, 1)) // they have come within the last minute
+			spread := time.Minute / time.Duration(max(l.Waiting, 1)) // they arrived within the last minute
 			if err := add(l.Waiting, func(j int) time.Time { return now.Add(time.Duration(j)*spread - time.Minute) }); err != nil {
 				return f, err
 			}

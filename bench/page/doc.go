@@ -1,3 +1,3 @@
-// Package page writes reports as one HTML file that needs nothing else, no network either: the look, the library of the plots, and
-// what its scripts share. bench/result and bench/faults bring the rest.
+// Package page writes reports as a single HTML file that needs no other files and no network. It holds the styles, the
+// plot library, and the shared scripts. bench/result and bench/faults provide the content.
 package page

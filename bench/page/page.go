@@ -16,7 +16,7 @@ var style template.CSS
 //go:embed plots.js
 var plots template.JS
 
-// uPlot 1.6.32, under the MIT License; its text is in uplot/LICENSE and in the notices of the binary.
+// uPlot 1.6.32, MIT License. Its license text is in uplot/LICENSE and in the notices of the binary.
 //
 //go:embed uplot/uPlot.iife.min.js
 var plotLibrary template.JS
@@ -30,15 +30,15 @@ type Page struct {
 	script template.JS
 }
 
-// New makes a page of its body, a template of html/template, and of a script, which finds the functions of plots.js in plots. It panics
-// if the template is wrong: both are part of this program.
+// New makes a Page from an html/template for its body and a script. The script can use the functions of plots.js
+// through the global plots. New panics if the template is invalid, because body and script are part of this program.
 func New(body, script string) *Page {
 	text := template.Must(template.New("page").Parse(shell))
 	template.Must(text.New("body").Parse(body))
 	return &Page{text, template.JS(script)}
 }
 
-// Write writes the page. The body is made of shown; the script gets data as JSON.
+// Write writes the page. The body is executed with shown. The script receives data as JSON.
 func (p *Page) Write(w io.Writer, title string, shown, data any) error {
 	err := p.text.Execute(w, struct {
 		Title                  string

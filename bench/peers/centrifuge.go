@@ -10,7 +10,7 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// Protobuf keys of centrifuge's client protocol (definitions/client.proto). All messages are in length-delimited form.
+// Protobuf keys of the client protocol of centrifuge (definitions/client.proto). All messages are length-delimited.
 const (
 	commandID      = 1 << 3
 	commandConnect = 4<<3 | 2
@@ -25,7 +25,7 @@ const (
 	pubData      = 4<<3 | 2
 )
 
-// centrifuge speaks its Protobuf protocol. A player names its room when it connects.
+// centrifuge implements the Protobuf protocol of centrifuge. A player names its room when it connects.
 type centrifuge struct{}
 
 // Path implements loadgen.Protocol.
@@ -33,14 +33,14 @@ func (centrifuge) Path(context.Context, string, loadgen.Login) (string, error) {
 	return "/connection/websocket?cf_protocol=protobuf", nil
 }
 
-// Hello is the connect command.
+// Hello returns the connect command.
 func (centrifuge) Hello(login loadgen.Login) []byte {
 	connect := appendField(nil, connectData, strconv.AppendInt(nil, int64(login.Room), 10))
 	command := binary.AppendUvarint(binary.AppendUvarint(nil, commandID), 1)
 	return delimited(appendField(command, commandConnect, connect))
 }
 
-// Joining waits for the answer to the connect command, with which the player is in its room.
+// Joining waits for the answer to the connect command. With that answer, the player is in its room.
 func (centrifuge) Joining(_ loadgen.Login, message []byte) (answers [][]byte, joined bool, err error) {
 	for len(message) > 0 {
 		reply, rest, err := undelimited(message)
@@ -58,15 +58,15 @@ func (centrifuge) Joining(_ loadgen.Login, message []byte) (answers [][]byte, jo
 	return nil, joined, nil
 }
 
-// Message is a message to the server, which publishes it to the room and does not answer.
+// Message returns a send command. The server publishes the payload to the room and does not reply.
 func (centrifuge) Message(payload []byte) []byte {
 	return delimited(appendField(nil, commandSend, appendField(nil, sendData, payload)))
 }
 
-// pong is an empty command, with which a client answers an empty reply.
+// pong is an empty command, a client's answer to an empty reply.
 var pong = []byte{0}
 
-// Next takes one reply off: there are several in a message if the server was busy.
+// Next splits off one reply. A message contains several replies if the server was busy.
 func (centrifuge) Next(message []byte) (part loadgen.Part, rest []byte, err error) {
 	reply, rest, err := undelimited(message)
 	if err != nil {
@@ -101,7 +101,8 @@ func appendField(dst []byte, key uint64, value []byte) []byte {
 	return append(binary.AppendUvarint(binary.AppendUvarint(dst, key), uint64(len(value))), value...)
 }
 
-// fieldOf is the first length-delimited field with a key; a damaged message has none.
+// fieldOf returns the first length-delimited field with a key. ok is false if there is none or the message is
+// malformed.
 func fieldOf(message []byte, key uint64) (value []byte, ok bool) {
 	for len(message) > 0 {
 		f, rest, err := loadgen.NextField(message)

@@ -15,24 +15,24 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// Bytes of Colyseus 0.18 (packages/shared-types, Protocol).
+// Protocol bytes of Colyseus 0.18 (packages/shared-types, Protocol).
 const (
 	colyseusJoinRoom = 10
 	colyseusError    = 11
-	colyseusBytes    = 17 // ROOM_DATA_BYTES: the type of the message and raw bytes
+	colyseusBytes    = 17 // ROOM_DATA_BYTES: followed by the message type and raw bytes
 )
 
-// colyseusType is the string "m" as @colyseus/schema writes it.
+// colyseusType is the message type "m" as @colyseus/schema encodes strings.
 const colyseusType = "\xa1m"
 
 const (
-	colyseusConns      = 64          // to reserve seats with
-	colyseusIdle       = time.Second // less than the five seconds after which Node.js closes a connection
+	colyseusConns      = 64          // idle connections for seat reservations
+	colyseusIdle       = time.Second // below the five seconds after which Node.js closes an idle connection
 	colyseusAnswerMax  = 64 << 10
-	colyseusAnswerText = 200 // of an error
+	colyseusAnswerText = 200 // maximum length of an error text
 )
 
-// colyseus keeps which room has which id. The first player of a room creates it, the others join by that id.
+// colyseus maps room numbers to Colyseus room ids. The first player of a room creates it. The others join by its id.
 type colyseus struct {
 	http *http.Client
 
@@ -40,14 +40,14 @@ type colyseus struct {
 	rooms map[int]*colyseusRoom
 }
 
-// colyseusRoom is a room that its first player makes. The others wait for its id.
+// colyseusRoom is a room that its first player creates. The other players wait for its id.
 type colyseusRoom struct {
 	once  sync.Once
 	first seat
 	err   error
 }
 
-// seat is the answer of the matchmaker, as far as it is needed.
+// seat holds the required fields of the matchmaker's answer.
 type seat struct {
 	SessionID string `json:"sessionId"`
 	RoomID    string `json:"roomId"`
@@ -61,7 +61,7 @@ func newColyseus() loadgen.Protocol {
 	}
 }
 
-// Path asks the matchmaker for a seat.
+// Path asks the matchmaker to reserve a seat.
 func (c *colyseus) Path(ctx context.Context, addr string, login loadgen.Login) (string, error) {
 	c.mu.Lock()
 	room := c.rooms[login.Room]
@@ -91,7 +91,8 @@ func (c *colyseus) reserve(ctx context.Context, addr, what string) (s seat, err 
 		return s, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	// Retried over another connection if the server has closed this one: a seat that nobody takes expires.
+	// Setting this key lets net/http retry the request if the server has closed the idle connection. A retry is safe,
+	// because an unused seat expires.
 	req.Header["X-Idempotency-Key"] = nil
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -118,7 +119,7 @@ func parseSeat(text []byte) (s seat, err error) {
 	return s, nil
 }
 
-// Hello is nil: the room speaks first.
+// Hello returns nil, because the room sends first.
 func (*colyseus) Hello(loadgen.Login) []byte { return nil }
 
 // Joining waits for JOIN_ROOM and confirms it.
@@ -139,7 +140,7 @@ func (*colyseus) Message(payload []byte) []byte {
 	return append(append([]byte{colyseusBytes}, colyseusType...), payload...)
 }
 
-// Next takes the whole message: Colyseus puts one thing in each.
+// Next returns the whole message, because Colyseus puts only one part into each.
 func (*colyseus) Next(message []byte) (part loadgen.Part, rest []byte, err error) {
 	if len(message) > len(colyseusType) && message[0] == colyseusBytes && string(message[1:1+len(colyseusType)]) == colyseusType {
 		part.Payload = message[1+len(colyseusType):]

@@ -13,7 +13,7 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// A matchmaker that closes a connection which it has kept for too long is asked again; a seat needs a process.
+// If the matchmaker closes an idle connection, the request is repeated. An answer without a process id is an error.
 func TestColyseusAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.New(1)
@@ -34,7 +34,7 @@ func TestColyseusAsksAgain(t *testing.T) {
 				requests := bufio.NewReader(c)
 				for answered := 0; ; answered++ {
 					req, err := http.ReadRequest(requests)
-					if err != nil || n == 0 && answered == 1 { // the second request on the first connection is not answered
+					if err != nil || n == 0 && answered == 1 { // close the first connection instead of answering its second request
 						_ = c.Close()
 						break
 					}

@@ -9,7 +9,7 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// Packets of nano (docs/communication_protocol.md): a type, a length of three bytes, and the data.
+// Packets of nano (docs/communication_protocol.md): a type byte, a length of three bytes, and the data.
 const (
 	nanoHandshake    = 1
 	nanoHandshakeAck = 2
@@ -18,11 +18,11 @@ const (
 	nanoKick         = 5
 
 	nanoHead   = 4
-	nanoNotify = 1 << 1 // flag of a message in a data packet; then come the length of the route, the route and the payload
+	nanoNotify = 1 << 1 // flag of a message in a data packet; the length of the route, the route and the payload follow
 	nanoPush   = 3 << 1
 )
 
-// Routes of bench/peers/nano.
+// Routes of the server in bench/peers/nano.
 const (
 	nanoJoin    = "Room.Join"
 	nanoSay     = "Room.Say"
@@ -30,18 +30,18 @@ const (
 	nanoMessage = "m"
 )
 
-// nano speaks its packets, each in a WebSocket message.
+// nano implements the packet protocol of nano. Each packet is sent in its own WebSocket message.
 type nano struct{}
 
 // Path implements loadgen.Protocol.
 func (nano) Path(context.Context, string, loadgen.Login) (string, error) { return "/nano", nil }
 
-// Hello is the handshake.
+// Hello returns the handshake packet.
 func (nano) Hello(loadgen.Login) []byte {
 	return nanoPacket(nanoHandshake, []byte(`{"sys":{"type":"bench","version":"1.0.0"},"user":{}}`))
 }
 
-// Joining answers the handshake, asks for the room and waits until the player is in it.
+// Joining answers the handshake, asks to join the room, and waits until the player is in it.
 func (nano) Joining(login loadgen.Login, message []byte) (answers [][]byte, joined bool, err error) {
 	for len(message) > 0 {
 		kind, data, rest, err := nextNanoPacket(message)
@@ -71,7 +71,7 @@ func (nano) Message(payload []byte) []byte {
 
 var nanoBeat = nanoPacket(nanoHeartbeat, nil)
 
-// Next takes one packet off.
+// Next splits off one packet.
 func (nano) Next(message []byte) (part loadgen.Part, rest []byte, err error) {
 	kind, data, rest, err := nextNanoPacket(message)
 	switch {
@@ -107,7 +107,7 @@ func nextNanoPacket(b []byte) (kind byte, data, rest []byte, err error) {
 	return b[0], b[nanoHead : nanoHead+n], b[nanoHead+n:], nil
 }
 
-// nanoPushed is the payload of a push message of a route.
+// nanoPushed returns the payload of a push message if the message has the given route.
 func nanoPushed(data []byte, route string) (payload []byte, ok bool) {
 	const flag, length = 0, 1
 	if len(data) < 2+len(route) || data[flag] != nanoPush || int(data[length]) != len(route) || string(data[2:2+len(route)]) != route {

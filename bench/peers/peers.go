@@ -12,11 +12,11 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// Peer is another server to measure.
+// Peer is another server to compare with.
 type Peer struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command,omitempty"`
-	Missing string   `json:"missing,omitempty"` // why there is none; then there is no command
+	Missing string   `json:"missing,omitempty"` // why the peer is not available; then Command is empty
 }
 
 // ReadList reads a JSON list of peers, which make peers writes.
@@ -36,7 +36,8 @@ func ReadList(file string) (peers []Peer, err error) {
 	return peers, nil
 }
 
-// Find returns a protocol by the name that a server announces. The empty name is Realtime, which is nil.
+// Find returns the protocol with the name that a server announces. For the empty name, which means Realtime, it returns
+// nil.
 func Find(name string) (loadgen.Protocol, error) {
 	if name == "" {
 		return nil, nil
@@ -48,7 +49,7 @@ func Find(name string) (loadgen.Protocol, error) {
 	return p(), nil
 }
 
-// protocols make a fresh one each, for one swarm.
+// protocols holds a constructor for each protocol. Each swarm needs its own instance.
 var protocols = map[string]func() loadgen.Protocol{
 	"colyseus":   newColyseus,
 	"centrifuge": func() loadgen.Protocol { return centrifuge{} },

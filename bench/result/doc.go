@@ -1,3 +1,3 @@
-// Package result is what a benchmark tells: the result with its figures and goals, the file it is kept in, the table for a
-// terminal and the page with plots. It names no host, user or path.
+// Package result defines the result of a benchmark with its figures and goals, and its output: the stored file, the
+// table for a terminal, and the page with plots. A result contains no host name, user name or path.
 package result

@@ -1,15 +1,15 @@
 package result
 
-// Figure says how a value is shown.
+// Figure describes how a value is displayed.
 type Figure struct {
 	Name   string
 	Label  string
 	Unit   string
 	Digits int
-	More   bool // more of it is better
+	More   bool // higher values are better
 }
 
-// Catalogue is all figures, in the order of the table.
+// Catalogue lists all figures in the order of the table.
 var Catalogue = []Figure{
 	{"cpu_us", "CPU per delivered message", "us", 2, false},
 	{"cpu_user_us", "  user", "us", 2, false},
@@ -69,7 +69,7 @@ var Catalogue = []Figure{
 	{"hostile_sessions", "hostile game sessions", "", 0, false},
 }
 
-// figureOf is the figure of a name; of one that is not in the catalogue, the name alone.
+// figureOf returns the figure with a name. If the catalogue lacks it, the result has only the name as its label.
 func figureOf(name string) Figure {
 	for _, f := range Catalogue {
 		if f.Name == name {

@@ -5,33 +5,33 @@ import (
 	"strings"
 )
 
-// Goal is what a figure of a subject is to be. The limit is Times the figure of another subject in the same round, plus
-// Plus; without another subject it is Plus alone.
+// Goal is a required bound for a figure of a subject. With Over, the limit is Times the figure of the subject Over in
+// the same round, plus Plus. Without Over, the limit is Plus.
 type Goal struct {
 	Subject string  `json:"subject"`
 	Figure  string  `json:"figure"`
 	Over    string  `json:"over,omitempty"`
 	Times   float64 `json:"times,omitempty"`
 	Plus    float64 `json:"plus,omitempty"`
-	AtLeast bool    `json:"at_least,omitempty"` // else at most
-	// Where, if set, must hold as well, or the goal is not measured: a latency that the yardstick does not reach on this
-	// machine is nobody's fault.
+	AtLeast bool    `json:"at_least,omitempty"` // Got must be at least the limit; otherwise at most
+	// Where, if set, is a precondition. If it does not hold, the goal counts as not measured. For example, a latency
+	// goal is meaningless on a machine on which even the baseline misses it.
 	Where *Goal `json:"where,omitempty"`
 }
 
-// Verdict is what became of a goal.
+// Verdict is the result of judging a goal.
 type Verdict struct {
 	Goal
 	Measured bool    `json:"measured"`
-	Why      string  `json:"why,omitempty"`      // it was not measured
-	Unproven bool    `json:"unproven,omitempty"` // because figures prove nothing
-	Got      float64 `json:"got"`                // median; with Over and without Plus the ratio
-	Limit    float64 `json:"limit"`              // likewise
+	Why      string  `json:"why,omitempty"`      // why it was not measured
+	Unproven bool    `json:"unproven,omitempty"` // not measured because the figures are invalid
+	Got      float64 `json:"got"`                // median figure; with Over and without Plus, the median ratio
+	Limit    float64 `json:"limit"`              // median limit; with Over and without Plus, the limit of the ratio
 	Holds    bool    `json:"holds"`
-	Margin   float64 `json:"margin"` // share of the limit by which it holds, negative: by which it is missed
+	Margin   float64 `json:"margin"` // distance to the limit as a share of the limit; negative if missed
 }
 
-// Unproven is the verdict on a goal that figures are no proof of.
+// Unproven returns the verdict on a goal that cannot be judged because its figures are invalid.
 func Unproven(g Goal, why string) Verdict { return Verdict{Goal: g, Why: why, Unproven: true} }
 
 func (g Goal) judge(r *Result) Verdict {
@@ -69,7 +69,7 @@ func (g Goal) judge(r *Result) Verdict {
 	return v
 }
 
-// pairs are the figure and the limit of each round.
+// pairs returns the figure and the limit of each round. why is set if they are not known.
 func (g Goal) pairs(r *Result) (got, limits []float64, why string) {
 	s := r.Subject(g.Subject)
 	if s == nil {
@@ -102,7 +102,7 @@ func (g Goal) pairs(r *Result) (got, limits []float64, why string) {
 	return got, limits, ""
 }
 
-// words say the goal without its verdict.
+// words describes the goal without its verdict.
 func (g Goal) words() string {
 	f := figureOf(g.Figure)
 	var b strings.Builder
@@ -125,7 +125,7 @@ func (g Goal) words() string {
 
 func (f Figure) value(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, f.Unit)) }
 
-// got says what was measured.
+// got formats the measured value.
 func (v Verdict) got() string {
 	if v.Over != "" && v.Plus == 0 {
 		return fmt.Sprintf("%.3g times", v.Got)
@@ -133,7 +133,7 @@ func (v Verdict) got() string {
 	return figureOf(v.Figure).value(v.Got)
 }
 
-// String is the verdict in one line.
+// String formats the verdict in one line.
 func (v Verdict) String() string {
 	if !v.Measured {
 		return fmt.Sprintf("not measured  %s: %s", v.words(), v.Why)

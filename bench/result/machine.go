@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// Machine says where and with what a result was made.
+// Machine describes the machine and the program that produced a result.
 type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
 	Kernel string `json:"kernel"`
-	Go     string `json:"go"`     // of the benchmark command
-	Commit string `json:"commit"` // of the benchmark command
+	Go     string `json:"go"`     // Go version of the benchmark command
+	Commit string `json:"commit"` // commit of the benchmark command
 }
 
-// ThisMachine looks the machine up; what it cannot find is "unknown".
+// ThisMachine describes this machine. Values that cannot be determined are "unknown".
 func ThisMachine() Machine {
 	m := Machine{CPU: "unknown", Cores: runtime.NumCPU(), Kernel: "unknown", Go: runtime.Version(), Commit: "unknown"}
 	if model := cpuModel("/proc/cpuinfo"); model != "" {
@@ -34,12 +34,12 @@ func ThisMachine() Machine {
 	return m
 }
 
-// String is the machine line.
+// String formats the machine line of a report.
 func (m Machine) String() string {
 	return fmt.Sprintf("machine: %s, %d cores, %s, %s, commit %s", m.CPU, m.Cores, m.Kernel, m.Go, m.Commit)
 }
 
-// BuildOf says which commit and Go version a server binary was made of.
+// BuildOf returns the commit and the Go version of a server binary.
 func BuildOf(bin string) (string, error) {
 	info, err := buildinfo.ReadFile(bin)
 	if err != nil {
@@ -48,7 +48,7 @@ func BuildOf(bin string) (string, error) {
 	return commitOf(info) + ", " + info.GoVersion, nil
 }
 
-// commitOf reads the revision that go build stamps; go run and tests have none.
+// commitOf returns the revision that go build embeds. Binaries of go run and go test have none.
 func commitOf(info *debug.BuildInfo) string {
 	commit, changed := "unknown", ""
 	for _, s := range info.Settings {

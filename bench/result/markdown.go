@@ -15,7 +15,8 @@ var performanceText string
 
 var performance = template.Must(template.New("performance").Funcs(template.FuncMap{"sentence": sentence}).Parse(performanceText))
 
-// Document makes docs/performance.md and docs/performance.json of results, by their names. The same results make the same files.
+// Document generates docs/performance.md and docs/performance.json from results. The keys of files are the file names.
+// The output is deterministic.
 func Document(results []Result) (files map[string]string, err error) {
 	files = make(map[string]string)
 	shown := struct {
@@ -43,12 +44,13 @@ func Document(results []Result) (files map[string]string, err error) {
 	if err := performance.Execute(&text, shown); err != nil {
 		return nil, fmt.Errorf("write document: %w", err)
 	}
-	files["performance.md"] = strings.ReplaceAll(text.String(), "](../../../docs/", "](") // the template's links are from its own folder
+	// the template's links are relative to its own folder
+	files["performance.md"] = strings.ReplaceAll(text.String(), "](../../../docs/", "](")
 	files["performance.json"], err = compact(results)
 	return files, err
 }
 
-// compact is a file of results with one in a line, and without the time lines, which the document does not show.
+// compact encodes results with one result per line and without timelines, which the document does not show.
 func compact(results []Result) (string, error) {
 	var b strings.Builder
 	for i, r := range results {
@@ -71,22 +73,22 @@ func compact(results []Result) (string, error) {
 	return b.String(), nil
 }
 
-// sentence begins with a capital.
+// sentence capitalises the first letter.
 func sentence(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
-// documented is a section of the document.
+// documented is one section of the document.
 type documented struct {
 	*Result
 	Table string
 }
 
-// headlines are the figures that the document shows; the others are in the file of results.
+// headlines are the figures that the document shows. The other figures are only in the file of results.
 var headlines = []string{
 	"cpu_us", "cpu_join_us", "delivered_share", "best_per_s", "half_p50_ms", "best_kib_per_player", "p50_ms", "p99_ms", "p999_ms",
 	"joins_per_s", "join_p99_ms", "failed", "kib_per_connection",
 }
 
-// markdown is the table of a workload, of the headlines alone.
+// markdown returns the table of a workload with only the headlines.
 func (s *shownWorkload) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | %s |\n|%s\n", strings.Join(s.Columns, " | "), strings.Repeat(" --- |", len(s.Columns)+1))
@@ -99,7 +101,7 @@ func (s *shownWorkload) markdown() string {
 	return b.String()
 }
 
-// goalRow is a line of the table of goals.
+// goalRow returns one row of the table of goals.
 func (r *Result) goalRow(v Verdict) string {
 	state, rest, _ := strings.Cut(v.String(), "  ")
 	what, got, _ := strings.Cut(strings.TrimSpace(rest), ": ")

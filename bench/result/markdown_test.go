@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// docs/performance.md is what the command makes of docs/performance.json. If this fails:
+// docs/performance.md must be the output of the command for docs/performance.json. If this fails, run:
 // bin/troupe bench report docs/performance.json --markdown docs
 func TestCommittedDocument(t *testing.T) {
 	t.Parallel()
@@ -28,14 +28,14 @@ func TestCommittedDocument(t *testing.T) {
 	}
 }
 
-// void is the result if the figures of bare prove nothing.
+// void returns the result with the figures of bare marked as invalid.
 func void(r Result) Result {
 	r.Void, r.Goals = []string{"bare: too late"}, slices.Clone(r.Goals)
 	r.withhold()
 	return r
 }
 
-// The document says what was measured, what was not and why.
+// The document lists what was measured, what was not measured, and why.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	round := func(best, p99 float64) Round {

@@ -17,14 +17,14 @@ var pageScript string
 
 var report = page.New(pageBody, pageScript)
 
-// Set is the results of one file. Name tells two files apart; it may be empty if there is one.
+// Set holds the results of one file. Name distinguishes several files. It may be empty if there is only one.
 type Set struct {
 	Name    string
 	Results []Result
 }
 
-// WritePage writes a page that needs nothing else, no network either: tables, goals and plots. Workloads that several sets
-// have are shown side by side.
+// WritePage writes an HTML page with tables, goals and plots. The page needs no other files and no network. A workload
+// that is in several sets is shown side by side.
 func WritePage(w io.Writer, title string, sets []Set) error {
 	shown := struct {
 		Title     string
@@ -37,7 +37,7 @@ func WritePage(w io.Writer, title string, sets []Set) error {
 	return report.Write(w, title, shown, data)
 }
 
-// sideBySide gathers the results of each workload.
+// sideBySide groups the results by workload.
 func sideBySide(sets []Set) (all []*shownWorkload) {
 	by := map[string]*shownWorkload{}
 	for _, set := range sets {
@@ -58,17 +58,17 @@ func sideBySide(sets []Set) (all []*shownWorkload) {
 	return all
 }
 
-// plotted is what the script of the page gets.
+// plotted is the data for the script of the page.
 type plotted struct {
 	Name     string    `json:"name"`
 	Subjects []Subject `json:"subjects"`
 }
 
-// shownWorkload is a section of the page.
+// shownWorkload is one section of the page.
 type shownWorkload struct {
 	Name, About string
 	Runs        []shownRun
-	Warnings    []string // of their comparison
+	Warnings    []string // reasons why the sets are hard to compare
 	Columns     []string
 	Rows        []shownRow
 	Bars        []shownBars
@@ -85,12 +85,12 @@ type shownRun struct {
 type shownGoal struct{ Class, State, Rest string }
 
 type shownRow struct {
-	figure string // its name in the Catalogue
+	figure string // name in the Catalogue
 	Label  string
 	Cells  []string
 }
 
-// shownBars are bars of one figure; Parts are in percent of the longest.
+// shownBars are the bars of one figure. Parts are percentages of the longest bar.
 type shownBars struct {
 	Label string
 	Bars  []shownBar
@@ -116,7 +116,7 @@ func (s *shownWorkload) add(file string, r *Result) {
 	}
 }
 
-// finish makes the table and the bars of all subjects, and says which files cannot be compared.
+// finish builds the table and the bars of all subjects, and adds a warning for sets that cannot be compared.
 func (s *shownWorkload) finish() {
 	first := s.Runs[0]
 	for _, run := range s.Runs[1:] {

@@ -11,7 +11,7 @@ import (
 	"troupe/bench/page/pagetest"
 )
 
-// plottable is a result with everything that is drawn.
+// plottable returns a result that contains everything that the page draws.
 func plottable(name string) Result {
 	r := of("cpu_us", []float64{1, 2}, []float64{2, 3})
 	r.Workload = name
@@ -34,7 +34,7 @@ func plottable(name string) Result {
 	return *r
 }
 
-// withoutLatency is a result of players whose answers tell nothing of their time.
+// withoutLatency returns a result without latencies, as for players whose answers contain no send times.
 func withoutLatency(name string) Result {
 	r := plottable(name)
 	for _, s := range r.Subjects {
@@ -64,7 +64,7 @@ func writeTestPage(t *testing.T) (path, text string) {
 	return path, out.String()
 }
 
-// The page works without a network, and shows two files side by side.
+// The page works without a network and shows two files side by side.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	_, text := writeTestPage(t)
@@ -80,14 +80,15 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageInABrowser has a browser draw the plots. It needs Chromium.
+// TestPageInABrowser lets a browser draw the plots. It needs Chromium.
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
 	path, _ := writeTestPage(t)
-	pagetest.Opens(t, path, 2*4+1) // distribution, time, rate and ramp of two workloads; rate of the third, which has no latency to draw
+	// distribution, time, rate and ramp for two workloads; only the rate for the third, which has no latency
+	pagetest.Opens(t, path, 2*4+1)
 }
 
-// Two files in a terminal: side by side, with what makes them hard to compare.
+// Two files are printed side by side, with warnings about what makes them hard to compare.
 func TestPrintSets(t *testing.T) {
 	t.Parallel()
 	old, now := plottable("relay"), plottable("relay")

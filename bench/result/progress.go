@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// Progress prints a line when a part of a long run begins or ends. Its methods are for one goroutine; a nil Progress prints nothing.
+// Progress prints a line when a part of a long run begins or ends. It is not safe for concurrent use. A nil Progress
+// prints nothing.
 type Progress struct {
 	w       io.Writer
 	title   string
-	what    string        // the part
-	about   time.Duration // a part takes: at first what the run says, then the average
-	started time.Time     // the first part
-	done    int           // parts that have ended
+	what    string        // name of the current part
+	about   time.Duration // estimated duration of a part: first the caller's estimate, then the average so far
+	started time.Time     // start of the first part
+	done    int           // number of completed parts
 }
 
-// NewProgress returns a Progress of a run with a title.
+// NewProgress returns a Progress for a run with the given title.
 func NewProgress(w io.Writer, title string) *Progress { return &Progress{w: w, title: title} }
 
-// Begin begins a part: its number from 0, of how many, and about how long it takes.
+// Begin starts a part. number is its index from 0, of is the number of parts, and about is its estimated duration.
 func (s *Progress) Begin(what string, number, of int, about time.Duration) {
 	if s == nil {
 		return
@@ -31,7 +32,7 @@ func (s *Progress) Begin(what string, number, of int, about time.Duration) {
 	fmt.Fprintf(s.w, "%s: %s, about %v left\n", s.title, what, (time.Duration(of-number) * s.about).Round(time.Second))
 }
 
-// End ends the part, and prints its figures.
+// End ends the current part and prints its figures.
 func (s *Progress) End(figures string) {
 	if s == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Format is the version of the file; a reader refuses another one.
+// Format is the version of the file format. ReadFile rejects other versions.
 const Format = 1
 
 // Result is one run of one workload, as it is stored.
@@ -21,23 +21,24 @@ type Result struct {
 	Format   int       `json:"format"`
 	Workload string    `json:"workload"`
 	About    string    `json:"about"`
-	Load     string    `json:"load"` // in words: rooms, players, rates, times
+	Load     string    `json:"load"` // rooms, players, rates and times, in words
 	Started  time.Time `json:"started"`
 	Command  string    `json:"command"`
 	Machine  Machine   `json:"machine"`
 	Rounds   int       `json:"rounds"`
-	Subjects []Subject `json:"subjects"` // in the order of the table; the first is what others are compared with
+	Subjects []Subject `json:"subjects"` // in the order of the table; the others are compared with the first
 	Goals    []Verdict `json:"goals,omitempty"`
-	Warnings []string  `json:"warnings,omitempty"` // what makes figures doubtful
-	Void     []string  `json:"void,omitempty"`     // "NAME: why", of those whose figures prove nothing; without a name, of all
-	Absent   []string  `json:"absent,omitempty"`   // "NAME: why", of those that could not be measured
+	Warnings []string  `json:"warnings,omitempty"` // what makes the figures doubtful
+	// "NAME: why" for subjects with invalid figures; a text without a name applies to all subjects
+	Void   []string `json:"void,omitempty"`
+	Absent []string `json:"absent,omitempty"` // "NAME: why" for subjects that could not be measured
 }
 
-// Subject is one of the things compared, over all rounds.
+// Subject is one of the compared servers or configurations, over all rounds.
 type Subject struct {
 	Name    string            `json:"name"`
 	Build   string            `json:"build,omitempty"`
-	Figures map[string]Spread `json:"figures"` // by the names of Catalogue; what is not known is absent
+	Figures map[string]Spread `json:"figures"` // by name in Catalogue; unknown figures are absent
 	Rounds  []Round           `json:"rounds"`
 }
 
@@ -47,28 +48,28 @@ type Round struct {
 	Latency  []Point  `json:"latency_cdf,omitempty"`
 	Timeline []Moment `json:"timeline,omitempty"`
 	Steps    []Step   `json:"steps,omitempty"`
-	Others   float64  `json:"others,omitempty"` // share of the machine that neither server nor generator used
+	Others   float64  `json:"others,omitempty"` // share of the machine used by neither server nor generator
 }
 
-// Figures are values by the names of Catalogue. What is not known is absent.
+// Figures maps names in Catalogue to values. Unknown figures are absent.
 type Figures map[string]float64
 
-// Set stores a value, unless it is not known (NaN) or infinite.
+// Set stores a value, unless it is NaN (unknown) or infinite.
 func (f Figures) Set(name string, value float64) {
 	if !math.IsNaN(value) && !math.IsInf(value, 0) {
 		f[name] = value
 	}
 }
 
-// Point is one of a cumulative distribution: so great a share of all is at most so late.
+// Point is one point of a cumulative distribution: Share of all messages took at most Ms milliseconds.
 type Point struct {
 	Ms    float64 `json:"ms"`
 	Share float64 `json:"share"`
 }
 
-// Moment is a stretch of the measured part.
+// Moment is one interval of the measured part.
 type Moment struct {
-	At        float64 `json:"at_s"` // its end, from the start of the measured part
+	At        float64 `json:"at_s"` // end of the interval in seconds since the start of the measured part
 	PerSecond float64 `json:"per_s"`
 	P50       float64 `json:"p50_ms"`
 	P99       float64 `json:"p99_ms"`
@@ -76,17 +77,17 @@ type Moment struct {
 
 // Step is one load of a ramp.
 type Step struct {
-	Offered   float64 `json:"offered_per_s"` // deliveries, were all of them made
+	Offered   float64 `json:"offered_per_s"` // expected deliveries per second if all messages arrive
 	Delivered float64 `json:"delivered_per_s"`
 	P50       float64 `json:"p50_ms"`
 	P99       float64 `json:"p99_ms"`
 	CPUMicros float64 `json:"cpu_us"`
 	MiB       float64 `json:"resident_mib"`
-	Good      bool    `json:"good"`             // inside the limit of the ramp
+	Good      bool    `json:"good"`             // within the limit of the ramp
 	Others    float64 `json:"others,omitempty"` // as in Round
 }
 
-// Summarise fills in the figures of all subjects and judges the goals.
+// Summarise computes the figures of all subjects and judges the goals.
 func (r *Result) Summarise(goals []Goal) {
 	for i := range r.Subjects {
 		s := &r.Subjects[i]
@@ -104,7 +105,7 @@ func (r *Result) Summarise(goals []Goal) {
 	r.withhold()
 }
 
-// values are those of all rounds; none if one of them does not know it.
+// values returns a figure of all rounds, or nil if a round lacks it.
 func (s *Subject) values(figure string) (values []float64) {
 	for _, round := range s.Rounds {
 		v, ok := round.Figures[figure]
@@ -116,7 +117,7 @@ func (s *Subject) values(figure string) (values []float64) {
 	return values
 }
 
-// Subject returns the one of a name, or nil.
+// Subject returns the subject with a name, or nil.
 func (r *Result) Subject(name string) *Subject {
 	if i := slices.IndexFunc(r.Subjects, func(s Subject) bool { return s.Name == name }); i >= 0 {
 		return &r.Subjects[i]
@@ -124,7 +125,8 @@ func (r *Result) Subject(name string) *Subject {
 	return nil
 }
 
-// proves reports whether the figures of a subject prove something. A reason that names none of the subjects is one of all.
+// proves reports whether the figures of a subject are valid. A reason in Void that names no subject applies to all of
+// them.
 func (r *Result) proves(subject string) bool {
 	return !slices.ContainsFunc(r.Void, func(text string) bool {
 		of := func(s Subject) bool { return strings.HasPrefix(text, s.Name+": ") }
@@ -132,7 +134,7 @@ func (r *Result) proves(subject string) bool {
 	})
 }
 
-// withhold takes back the verdicts that rest on figures which prove nothing. Files of before have such verdicts.
+// withhold replaces the verdicts that depend on invalid figures. Files written by older versions contain such verdicts.
 func (r *Result) withhold() {
 	if len(r.Void) == 0 {
 		return
@@ -148,18 +150,19 @@ func (r *Result) withhold() {
 	}
 }
 
-// Unproven reports whether a goal could not be judged because figures prove nothing, or whether those of no subject do.
+// Unproven reports whether a goal could not be judged because of invalid figures, or whether no subject has valid
+// figures.
 func (r *Result) Unproven() bool {
 	return slices.ContainsFunc(r.Goals, func(v Verdict) bool { return v.Unproven }) ||
 		!slices.ContainsFunc(r.Subjects, func(s Subject) bool { return r.proves(s.Name) })
 }
 
-// Missed reports whether a goal that was measured does not hold.
+// Missed reports whether a goal was measured and does not hold.
 func (r *Result) Missed() bool {
 	return slices.ContainsFunc(r.Goals, func(v Verdict) bool { return v.Measured && !v.Holds })
 }
 
-// WriteFile stores results, one or several of one command.
+// WriteFile stores the results of one command.
 func WriteFile(path string, results []Result) error {
 	text, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {
@@ -171,10 +174,10 @@ func WriteFile(path string, results []Result) error {
 	return nil
 }
 
-// fileBytesMax bounds a file that is read.
+// fileBytesMax bounds the size of a file that ReadFile reads.
 const fileBytesMax = 64 << 20
 
-// ReadFile reads what WriteFile has stored.
+// ReadFile reads a file that WriteFile has written.
 func ReadFile(path string) ([]Result, error) {
 	f, err := os.Open(path)
 	if err != nil {

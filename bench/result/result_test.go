@@ -27,7 +27,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// rounds are figures of one name, one for each round.
+// rounds returns rounds with the values of one figure, one value per round.
 func rounds(figure string, values ...float64) (all []Round) {
 	for _, v := range values {
 		f := Figures{}
@@ -44,8 +44,8 @@ func of(figure string, bare, troupe []float64) *Result {
 	}
 }
 
-// A goal is judged by the median of its rounds, and a ratio is taken round by round: a machine that is slower in one round
-// is slower for both.
+// A goal is judged by the median of its rounds. A ratio is computed round by round, because a machine that is slower in
+// one round is slower for both subjects.
 func TestGoals(t *testing.T) {
 	t.Parallel()
 	nan := func() float64 { var zero float64; return zero / zero }()
@@ -82,8 +82,8 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// Figures that prove nothing take the verdicts that rest on them with them, and no others: one peer that was too much for the
-// generator does not make the whole run worthless.
+// Invalid figures invalidate only the verdicts that depend on them. A peer that overloaded the generator does not
+// invalidate the whole run.
 func TestFiguresThatProveNothing(t *testing.T) {
 	t.Parallel()
 	over := func(other string) Goal { return Goal{Subject: "troupe", Figure: "cpu_us", Over: other, Times: 2} }
@@ -152,7 +152,7 @@ func TestFile(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Subject("troupe").Figures["cpu_us"].Median != 2 || !got[0].Goals[0].Holds {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// A file from before runs told whose figures prove nothing.
+	// An old file, written before verdicts took invalid figures into account.
 	r.Void = []string{"troupe: late"}
 	if err := WriteFile(path, []Result{*r}); err != nil {
 		t.Fatal(err)

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Spread is the middle and the ends of a few measured values.
+// Spread is the median, the minimum and the maximum of a few measured values.
 type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// SpreadOf summarises values; of none it is all zero.
+// SpreadOf summarises values. For no values it returns the zero Spread.
 func SpreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -25,7 +25,7 @@ func SpreadOf(values []float64) Spread {
 	return Spread{Median: mid, Min: v[0], Max: v[len(v)-1]}
 }
 
-// Format prints "median (min..max)", or the median alone if they are the same.
+// Format formats the spread as "median (min..max)", or as the median alone if minimum and maximum look the same.
 func (s Spread) Format(digits int) string {
 	middle := fmt.Sprintf("%.*f", digits, s.Median)
 	low, high := fmt.Sprintf("%.*f", digits, s.Min), fmt.Sprintf("%.*f", digits, s.Max)

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the result for a terminal: what was measured and where, a table, the goals and the warnings.
+// Print writes the result for a terminal: the workload, the machine, a table, the goals and the warnings.
 func (r *Result) Print(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s\n", r.Workload, r.About)
 	fmt.Fprintf(w, "load: %s; %s, medians (least..greatest)\n", r.Load, r.rounds())
@@ -44,7 +44,7 @@ func (r *Result) Print(w io.Writer) {
 	}
 }
 
-// row is a line of the table; known is false if no subject has the figure.
+// row returns one line of the table. known is false if no subject has the figure.
 func (r *Result) row(f Figure) (row string, known bool) {
 	var b strings.Builder
 	b.WriteString(f.Label)
@@ -67,7 +67,7 @@ func (r *Result) row(f Figure) (row string, known bool) {
 	return b.String(), known
 }
 
-// compared reports whether the ratio to the first subject is shown.
+// compared reports whether the table shows the ratio to the first subject.
 func (f Figure) compared() bool {
 	switch f.Name {
 	case "cpu_us", "cpu_inbound_us", "best_per_s", "kib_per_connection", "joins_per_s", "cpu_join_us":
@@ -76,7 +76,7 @@ func (f Figure) compared() bool {
 	return false
 }
 
-// ratio is the median of the ratios to the first subject, each of one round.
+// ratio returns the median over all rounds of the ratio to the first subject.
 func (r *Result) ratio(i int, figure string) float64 {
 	v, ok := r.Subjects[i].values(figure), r.Subjects[0].values(figure)
 	ratios := make([]float64, min(len(v), len(ok)))
@@ -86,7 +86,7 @@ func (r *Result) ratio(i int, figure string) float64 {
 	return SpreadOf(ratios).Median
 }
 
-// rounds says how often each was measured.
+// rounds describes how often each subject was measured.
 func (r *Result) rounds() string {
 	if r.Rounds == 1 {
 		return "1 round"
@@ -94,8 +94,8 @@ func (r *Result) rounds() string {
 	return fmt.Sprintf("%d rounds in turns", r.Rounds)
 }
 
-// PrintSets writes the tables of several files for a terminal, side by side for each workload, and what makes them hard to
-// compare.
+// PrintSets writes the tables of several files for a terminal. Each workload is shown side by side, with warnings about
+// what makes the sets hard to compare.
 func PrintSets(w io.Writer, sets []Set) {
 	for _, s := range sideBySide(sets) {
 		fmt.Fprintf(w, "%s: %s\n\n", s.Name, s.About)

@@ -17,22 +17,22 @@ import (
 
 const (
 	activeTimeout     = 10 * time.Second
-	playerSessionsMax = 25 // per call of CreatePlayerSessions
+	playerSessionsMax = 25 // maximum per call of CreatePlayerSessions
 	describeEvery     = 10 * time.Millisecond
 	errorBytesMax     = 1 << 10
 )
 
-// api speaks the few operations of the service API that a benchmark needs, AWS JSON 1.1.
+// api is a client for the few service API operations that a benchmark needs (AWS JSON 1.1).
 type api struct {
 	url    string
 	client *http.Client
 	sign   Signer // nil: calls are not signed
 }
 
-// Signer signs a request with this body. It may be called from any goroutine.
+// Signer signs a request that has this body. It may be called from any goroutine.
 type Signer func(req *http.Request, body []byte) error
 
-// get asks for a page of the host's address. An answer that is not 200 is an error with its text.
+// get requests a page of the host. A status other than 200 is an AnswerError.
 func (a api) get(ctx context.Context, page string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(a.url, "/")+page, nil)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a api) get(ctx context.Context, page string) (*http.Response, error) {
 	return res, nil
 }
 
-// read returns a page of the host's address, at most 16 MiB of it.
+// read returns the first 16 MiB of a page of the host.
 func (a api) read(ctx context.Context, page string) ([]byte, error) {
 	res, err := a.get(ctx, page)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a api) read(ctx context.Context, page string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
 }
 
-// AnswerError is an answer that is not 200.
+// AnswerError is a response with a status other than 200.
 type AnswerError struct {
 	Operation string
 	Status    int
@@ -76,7 +76,7 @@ func (e *AnswerError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d: %s", e.Operation, e.Status, e.Text))
 }
 
-// call does one operation.
+// call performs one operation.
 func (a api) call(ctx context.Context, operation string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a api) call(ctx context.Context, operation string, in, out any) error {
 	return nil
 }
 
-// createGameSession returns its id, and where its players are to connect.
+// createGameSession creates a game session. It returns the id and the address for the players.
 func (a api) createGameSession(ctx context.Context, fleet, name string, players int) (id, addr string, err error) {
 	in := struct {
 		FleetId, Name             string
@@ -130,13 +130,13 @@ func (a api) createGameSession(ctx context.Context, fleet, name string, players 
 	return g.GameSessionId, net.JoinHostPort(g.IpAddress, strconv.Itoa(g.Port)), nil
 }
 
-// terminate ends a game session now.
+// terminate ends a game session immediately.
 func (a api) terminate(ctx context.Context, session string) error {
 	in := struct{ GameSessionId, TerminationMode string }{session, "FORCE_TERMINATE"}
 	return a.call(ctx, "TerminateGameSession", in, new(struct{}))
 }
 
-// status is that of a game session, empty for one that is not known.
+// status returns the status of a game session, or "" if the host does not know the session.
 func (a api) status(ctx context.Context, session string) (string, error) {
 	in := struct{ GameSessionId string }{session}
 	var out struct {
@@ -148,7 +148,7 @@ func (a api) status(ctx context.Context, session string) (string, error) {
 	return out.GameSessions[0].Status, nil
 }
 
-// poll asks until done, ten seconds at most.
+// poll calls ask until it is done, for at most activeTimeout. late is the error text of a timeout.
 func poll(ctx context.Context, late string, ask func(ctx context.Context) (done bool, err error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, activeTimeout, errors.New(late))
 	defer cancel()
@@ -166,7 +166,7 @@ func poll(ctx context.Context, late string, ask func(ctx context.Context) (done 
 	}
 }
 
-// awaitFleet polls until a fleet takes game sessions: a script has to be loaded first.
+// awaitFleet polls until a fleet is ACTIVE. A fleet must load its script first.
 func (a api) awaitFleet(ctx context.Context, fleet string) error {
 	in := struct{ FleetIds []string }{[]string{fleet}}
 	return poll(ctx, "fleet not ACTIVE in time", func(ctx context.Context) (bool, error) {
@@ -183,14 +183,14 @@ func (a api) awaitFleet(ctx context.Context, fleet string) error {
 	})
 }
 
-// whyError returns what the newest event of a fleet that tells of a failure says.
+// whyError returns the message of a fleet's newest event that reports a failure.
 func (a api) whyError(ctx context.Context, fleet string) string {
 	in := struct{ FleetId string }{fleet}
 	var out struct {
 		Events []struct{ EventCode, Message string }
 	}
 	said := ""
-	if a.call(ctx, "DescribeFleetEvents", in, &out) == nil { // otherwise the key may not ask
+	if a.call(ctx, "DescribeFleetEvents", in, &out) == nil { // otherwise the key has no permission for this call
 		for _, e := range out.Events {
 			if strings.HasPrefix(e.EventCode, "FLEET_VALIDATION_") || e.EventCode == "SERVER_PROCESS_CRASHED" {
 				said = cut(e.EventCode+" "+oneLine(e.Message), firstMax)
@@ -200,7 +200,7 @@ func (a api) whyError(ctx context.Context, fleet string) string {
 	return cmp.Or(said, "the host's log says why")
 }
 
-// oneLine puts an error and its stack into one line.
+// oneLine joins an error and its stack into one line.
 func oneLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
@@ -209,7 +209,7 @@ func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }
 
-// awaitActive polls until the game session takes players.
+// awaitActive polls until the game session is ACTIVE.
 func (a api) awaitActive(ctx context.Context, session string) error {
 	return poll(ctx, "game session not ACTIVE in time", func(ctx context.Context) (bool, error) {
 		status, err := a.status(ctx, session)
@@ -220,7 +220,7 @@ func (a api) awaitActive(ctx context.Context, session string) error {
 	})
 }
 
-// createPlayerSessions reserves players name-<i> and returns their player session ids in order.
+// createPlayerSessions reserves players named name-<i> and returns their player session ids in that order.
 func (a api) createPlayerSessions(ctx context.Context, session, name string, players int) ([]string, error) {
 	ids := make([]string, 0, players)
 	for len(ids) < players {
@@ -237,7 +237,8 @@ func (a api) createPlayerSessions(ctx context.Context, session, name string, pla
 	return ids, nil
 }
 
-// reserve does one call; the answer may come in any order.
+// reserve makes one call of CreatePlayerSessions. It returns the ids in the order of names, although the answer may
+// have any order.
 func (a api) reserve(ctx context.Context, session string, names []string) ([]string, error) {
 	in := struct {
 		GameSessionId string
@@ -262,20 +263,21 @@ func (a api) reserve(ctx context.Context, session string, names []string) ([]str
 	return ids, nil
 }
 
-// API is the service API of a running host, for callers of many operations at once. Its methods may be called from any goroutine.
+// API is a client for the service API of a running host. It supports many concurrent calls. Its methods may be called
+// from any goroutine.
 type API struct{ api }
 
-// API returns one that keeps up to conns connections.
+// API returns a client that uses up to conns connections.
 func (p *Process) API(conns int) *API {
 	a := p.api()
 	a.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true}}
 	return &API{a}
 }
 
-// Call does one operation, AWS JSON 1.1 without signature.
+// Call performs one operation.
 func (a *API) Call(ctx context.Context, operation string, in, out any) error {
 	return a.call(ctx, operation, in, out)
 }
 
-// Close closes its idle connections.
+// Close closes the idle connections.
 func (a *API) Close() { a.client.CloseIdleConnections() }

@@ -13,19 +13,20 @@ import (
 	"troupe/transport/ops"
 )
 
-// ErrNotTroupe says that what answers is no Troupe host.
+// ErrNotTroupe means that the server at the given URL is not a Troupe host.
 var ErrNotTroupe = errors.New("is not a Troupe host")
 
-// Remote is a host that runs already.
+// Remote is a host that is already running.
 type Remote struct {
-	URL    string // of its service API
-	Fleet  string // for the game sessions; empty = fleet-dev
+	URL    string // URL of its service API
+	Fleet  string // fleet of the game sessions; empty: fleet-dev
 	Client *http.Client
 	Sign   Signer // nil: calls are not signed
-	Build  string // its version, from Probe
+	Build  string // version of the host; set by Probe
 }
 
-// Attach returns a host that runs already as a Process, whose Stop ends the game sessions that were made.
+// Attach returns a Process for a host that is already running. Stop ends the game sessions that the Process has
+// created.
 func Attach(r Remote) *Process {
 	return &Process{Spec: Spec{Kind: Troupe, FleetID: r.Fleet}, remote: r.api(), client: r.Client}
 }
@@ -34,7 +35,8 @@ func (r *Remote) api() *api {
 	return &api{url: strings.TrimSuffix(r.URL, "/") + "/", client: r.Client, sign: r.Sign}
 }
 
-// Probe asks whether a Troupe host answers, and stores its build. Errors match ErrNotTroupe.
+// Probe checks that a Troupe host answers and stores its version in Build. If another server answers, the error wraps
+// ErrNotTroupe.
 func (r *Remote) Probe(ctx context.Context) error {
 	text, err := r.api().read(ctx, "/metrics")
 	if answer := new(AnswerError); errors.As(err, &answer) {
@@ -53,7 +55,7 @@ func (r *Remote) Probe(ctx context.Context) error {
 
 var buildInfo = regexp.MustCompile(`(?m)^troupe_build_info\{version="([^"]*)"\} 1$`)
 
-// note keeps a game session, which Stop ends.
+// note records a game session for Stop.
 func (p *Process) note(session string) {
 	if p.remote == nil || session == "" {
 		return
@@ -63,10 +65,10 @@ func (p *Process) note(session string) {
 	p.made = append(p.made, session)
 }
 
-// leaveTimeout bounds how long Stop takes to end the game sessions of the benchmark.
+// leaveTimeout bounds how long Stop may take to end the game sessions of the benchmark.
 const leaveTimeout = 30 * time.Second
 
-// leave ends the game sessions that were made.
+// leave ends the recorded game sessions.
 func (p *Process) leave() error {
 	defer p.client.CloseIdleConnections()
 	p.mu.Lock()
@@ -90,13 +92,13 @@ func (p *Process) leave() error {
 	return nil
 }
 
-// ended reports whether a game session could not be ended because it has.
+// ended reports whether err means that the game session has already ended.
 func ended(err error) bool {
 	answer := new(AnswerError)
 	return errors.As(err, &answer) && (strings.Contains(answer.Text, "InvalidGameSessionStatus") || strings.Contains(answer.Text, "NotFound"))
 }
 
-// figures is what the host says about its process.
+// figures are the process and runtime figures that the host reports.
 type figures ops.RuntimeFigures
 
 func (p *Process) figures(ctx context.Context) (f figures, err error) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Counters is what the server says about itself; a negative value is unknown. Mallocs counts from its start.
+// Counters are the server's own counters. A negative value is unknown. Mallocs counts from the start of the server.
 type Counters struct {
 	Mallocs    int64
 	Goroutines int64
@@ -18,11 +18,11 @@ type Counters struct {
 
 var unknownCounters = Counters{Mallocs: -1, Goroutines: -1}
 
-// answerBytesMax bounds what is read from a server.
+// answerBytesMax bounds the bytes read from a response.
 const answerBytesMax = 16 << 20
 
-// Counters asks the server: /stats of the bare relay and of peers that have it, /debug/runtime of the host. Asking
-// allocates in the server; see ScrapeCost.
+// Counters reads the server's counters: from /stats of the bare relay and of peers that have it, from /debug/runtime of
+// the host. Each read allocates in the server; see ScrapeCost.
 func (p *Process) Counters(ctx context.Context) (Counters, error) {
 	if p.Spec.Kind == Troupe {
 		f, err := p.figures(ctx)
@@ -41,7 +41,8 @@ func (p *Process) Counters(ctx context.Context) (Counters, error) {
 	return readStats(text)
 }
 
-// ScrapeCost is how many objects one more call of Counters allocates in the server: the difference of two calls in a row.
+// ScrapeCost returns how many objects the server allocates for one call of Counters. It is the difference between two
+// consecutive calls.
 func (p *Process) ScrapeCost(ctx context.Context) (int64, error) {
 	a, err := p.Counters(ctx)
 	if err != nil {
@@ -56,20 +57,21 @@ func (p *Process) ScrapeCost(ctx context.Context) (int64, error) {
 
 func readStats(text []byte) (Counters, error) {
 	c := unknownCounters
-	if err := json.Unmarshal(text, &c); err != nil { // names match without regard to case
+	if err := json.Unmarshal(text, &c); err != nil { // encoding/json matches names case-insensitively
 		return c, fmt.Errorf("decode stats: %w", err)
 	}
 	return c, nil
 }
 
-// MachineTime is the processor time of the whole machine since it started, over all cores.
+// MachineTime is the processor time of the whole machine since boot, over all cores.
 type MachineTime struct {
-	Busy  time.Duration // anything but idle, waiting for a disk, or stolen
+	Busy  time.Duration // all time except idle, iowait and steal
 	Steal time.Duration // taken by the hypervisor
 	Total time.Duration
 }
 
-// MachineNow reads /proc/stat. Busy time that neither the server nor the generator used is what disturbs a measurement.
+// MachineNow reads /proc/stat. A difference in Busy that neither the server nor the generator used shows that other
+// programs disturbed the measurement.
 func MachineNow() (MachineTime, error) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -78,7 +80,7 @@ func MachineNow() (MachineTime, error) {
 	return parseMachine(b)
 }
 
-// parseMachine reads the first line: user nice system idle iowait irq softirq steal (guest times are inside user).
+// parseMachine parses the first line: user nice system idle iowait irq softirq steal. Guest times are included in user.
 func parseMachine(b []byte) (m MachineTime, err error) {
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	fields := bytes.Fields(line)

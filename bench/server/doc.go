@@ -1,7 +1,8 @@
 // Package server starts a server under test as a child process, prepares rooms in it, measures it from outside through
-// /proc, and ends it by its process id.
+// /proc, and stops it by its process id. It can also attach to a host that is already running.
 //
-// Two kinds are known: the bare relay of bench/barerelay, and the troupe host. The differences (flags, how a room is made,
-// where the counters are) stay inside this package, so that a workload treats both alike. It measures on Linux only, and
-// it never forces anything inside the server, such as a garbage collection.
+// There are two kinds of server: the bare relay of bench/barerelay (and peers with the same flags), and the troupe
+// host. This package hides their differences, such as flags, how a room is created and where the counters are, so that
+// a workload treats all servers alike. It measures on Linux only. It never forces anything inside the server, such as a
+// garbage collection.
 package server

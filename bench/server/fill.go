@@ -7,10 +7,11 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// waveMax is how many players are reserved before they connect: few enough to be in long before a reservation ends.
+// waveMax is how many players are reserved before they connect. It is small enough that all connect long before a
+// reservation expires.
 const waveMax = 400
 
-// Logins are those of the players of a room.
+// Logins returns the logins of the room's players.
 func (r Room) Logins() (all []loadgen.Login) {
 	for _, id := range r.IDs {
 		all = append(all, loadgen.Login{Room: r.Number, PlayerSessionID: id, Addr: r.Addr})
@@ -18,7 +19,7 @@ func (r Room) Logins() (all []loadgen.Login) {
 	return all
 }
 
-// Fill opens rooms of the given size until players players are logged in; the last room may be smaller.
+// Fill opens rooms of size perRoom until the given number of players are logged in. The last room may be smaller.
 func (p *Process) Fill(ctx context.Context, swarm *loadgen.Swarm, players, perRoom int) error {
 	var wave []loadgen.Login
 	for room, left := 0, players; left > 0; room++ {

@@ -4,8 +4,8 @@ package server
 
 import "errors"
 
-// Pause stops the process where it stands, until Continue.
+// Pause is not supported on this system.
 func (p *Process) Pause() error { return errors.ErrUnsupported }
 
-// Continue resumes a paused process.
+// Continue is not supported on this system.
 func (p *Process) Continue() error { return errors.ErrUnsupported }

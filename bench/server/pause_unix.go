@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// Pause stops the process where it stands, until Continue.
+// Pause suspends the process (SIGSTOP) until Continue.
 func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
 
-// Continue resumes a paused process.
+// Continue resumes a paused process (SIGCONT).
 func (p *Process) Continue() error { return p.signal(syscall.SIGCONT) }
 
 func (p *Process) signal(s syscall.Signal) error {

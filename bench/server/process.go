@@ -23,38 +23,38 @@ const (
 	pollEvery    = 20 * time.Millisecond
 )
 
-// Announce is what a server writes to its announce file once it listens.
+// Announce is the content of the announce file, which a server writes once it listens.
 type Announce struct {
-	API  string `json:"api"` // troupe only
+	API  string `json:"api"` // Troupe only
 	WS   string `json:"ws"`
-	WSS  string `json:"wss"` // troupe only, as all that follow
+	WSS  string `json:"wss"` // Troupe only, as are the fields below
 	Fast string `json:"fast"`
 	KCP  string `json:"kcp"`
 	CA   string `json:"ca"` // file with the trust anchors
 
-	// of what is no Troupe host
-	Protocol string `json:"protocol"` // that of bench/peers which it speaks; empty: Realtime
+	// only for servers other than Troupe
+	Protocol string `json:"protocol"` // name of the protocol in bench/peers; empty: Realtime
 	Version  string `json:"version"`
-	Stats    bool   `json:"stats"` // it has /stats
+	Stats    bool   `json:"stats"` // the server has /stats
 }
 
-// Process is a running server. Its methods are for one goroutine, except Usage. Stop ends it and must be called.
+// Process is a running server. Its methods must be called from one goroutine, except Usage. The caller must call Stop.
 type Process struct {
 	Spec     Spec
 	Announce Announce
 
-	remote *api // of a host that was not started here; then there is none of what follows, but the client
+	remote *api // client of a host that was not started here, otherwise nil; for such a host, only client and made are used below
 	mu     sync.Mutex
-	made   []string // game sessions to end, of such a host; guarded by mu
+	made   []string // game sessions that Stop must end, if remote is set; guarded by mu
 	cmd    *exec.Cmd
 	pid    int
-	exited chan struct{} // closed when the child has been waited for
+	exited chan struct{} // closed when Wait has returned for the child process
 	output *tail
 	dir    string
 	client *http.Client
 }
 
-// Start runs the server and waits until it has announced its addresses.
+// Start starts the server and waits until it has announced its addresses.
 func Start(ctx context.Context, spec Spec) (*Process, error) {
 	dir, err := os.MkdirTemp("", "troupe-bench-")
 	if err != nil {
@@ -74,7 +74,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	announce := filepath.Join(dir, "announce.json")
 	p.cmd = exec.Command(bin, spec.args(announce)...)
 	p.cmd.Env = append(os.Environ(), spec.Env...)
-	p.cmd.Dir = dir // whatever it writes goes away with it
+	p.cmd.Dir = dir // Stop removes all files that the server writes here
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = time.Second
 	p.cmd.SysProcAttr = dieWithParent()
@@ -91,7 +91,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		close(p.exited)
 	}()
 	if err := p.awaitAnnounce(ctx, announce); err != nil {
-		err = errors.Join(err, p.Stop()) // then it has said everything
+		err = errors.Join(err, p.Stop()) // after Stop, the output is complete
 		if why, ok := p.output.reason(); ok {
 			return nil, fmt.Errorf("start %s: %s", spec.Title(), why)
 		}
@@ -129,7 +129,7 @@ func (p *Process) awaitAnnounce(ctx context.Context, path string) error {
 	}
 }
 
-// TLS trusts the anchors that the server has announced.
+// TLS returns a configuration that trusts the anchors that the server has announced.
 func (p *Process) TLS() (*tls.Config, error) {
 	text, err := os.ReadFile(p.Announce.CA)
 	if err != nil {
@@ -142,16 +142,16 @@ func (p *Process) TLS() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, ServerName: "localhost"}, nil
 }
 
-// Exited is closed when the process has ended.
+// Exited returns a channel that is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Kill ends the process as a crash of the machine would, as far as the process can tell, and waits for its end.
+// Kill ends the process with SIGKILL, as a crash would, and waits for its end.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
 }
 
-// Terminate asks the process to end (SIGTERM) and does not wait. ExitCode is that of a process that has Exited.
+// Terminate asks the process to end (SIGTERM) and does not wait. After Exited, ExitCode returns the exit code.
 func (p *Process) Terminate() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("end %s: %w", p.Spec.Title(), err)
@@ -159,10 +159,11 @@ func (p *Process) Terminate() error {
 	return nil
 }
 
-// ExitCode is -1 if a signal has ended the process.
+// ExitCode returns the exit code of a process that has ended, or -1 if a signal ended it.
 func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 
-// Alive is nil while the process runs, else it says how it ended and what it printed last.
+// Alive returns nil while the process is running. Otherwise it returns an error with the exit status and the last
+// output.
 func (p *Process) Alive() error {
 	if p.remote != nil {
 		return nil
@@ -175,7 +176,7 @@ func (p *Process) Alive() error {
 	}
 }
 
-// Stop asks the process to end, kills it after five seconds, and removes its directory. It may be called twice.
+// Stop asks the process to end, kills it after stopTimeout, and removes its directory. It may be called twice.
 func (p *Process) Stop() error {
 	if p.remote != nil {
 		return p.leave()
@@ -187,10 +188,10 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// end asks the process to end, and kills it after five seconds, which it reports.
+// end asks the process to end and kills it after stopTimeout. It reports whether it had to kill the process.
 func (p *Process) end() (killed bool) {
 	p.client.CloseIdleConnections()
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // by pid; harmless once it has been waited for
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // harmless if the process has already ended
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {

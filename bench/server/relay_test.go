@@ -21,8 +21,8 @@ import (
 	"troupe/bench/loadgen"
 )
 
-// engines are the ways to serve. The payloads fit into a read, or come in pieces. A swarm that is told how to speak is as good as one that
-// knows: Realtime spoken as if it were another protocol.
+// engines are the ways to run the bare relay. The payloads either fit into one read or arrive in pieces. "another
+// protocol" runs Realtime as a loadgen.Protocol; it must work like the built-in Realtime.
 var engines = map[string]struct {
 	serve    func(ctx context.Context, addr, announce string) error
 	payload  int
@@ -41,8 +41,8 @@ func serveGoroutines(ctx context.Context, addr, announce string) error {
 	return barerelay.Serve(ctx, addr, announce, 0)
 }
 
-// The swarm and the bare relay prove each other: everything sent is delivered to the whole room, also of frames that come in one read, and who
-// names no seat is refused.
+// The swarm and the bare relay test each other. Each message is delivered to the whole room, even if several frames
+// arrive in one read. A login that names no seat is rejected.
 func TestRelayDeliversToWholeRooms(t *testing.T) {
 	t.Parallel()
 	for name, engine := range engines {
@@ -71,7 +71,7 @@ func TestRelayDeliversToWholeRooms(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			const runs = 2 // each with a result of its own
+			const runs = 2 // each run has its own result
 			for range runs {
 				res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: time.Minute})
 				if err != nil {
@@ -98,7 +98,7 @@ func TestRelayDeliversToWholeRooms(t *testing.T) {
 	}
 }
 
-// framesTogether logs in and speaks with a single write.
+// framesTogether sends a login and messages in a single write.
 func framesTogether(t *testing.T, addr string) {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -122,13 +122,13 @@ func framesTogether(t *testing.T, addr string) {
 		loadgen.AppendGroupMessage(nil, loadgen.OpLoad, 1, loadgen.AllPlayers, []byte(said[0])),
 		loadgen.AppendGroupMessage(nil, loadgen.OpLoad, 1, loadgen.AllPlayers, []byte(said[1])),
 	} {
-		together = append(together, 0x82, 0x80|byte(len(unit)), 0, 0, 0, 0) // a key of zeros changes nothing
+		together = append(together, 0x82, 0x80|byte(len(unit)), 0, 0, 0, 0) // a masking key of zeros leaves the payload unchanged
 		together = append(together, unit...)
 	}
 	if _, err := c.Write(together); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range append([]string{""}, said...) { // first the answer to the login
+	for _, want := range append([]string{""}, said...) { // the answer to the login comes first
 		head, payload := make([]byte, 2), []byte(nil)
 		_, err := io.ReadFull(in, head)
 		if err == nil {
@@ -144,7 +144,7 @@ func framesTogether(t *testing.T, addr string) {
 	}
 }
 
-// foreign is Realtime as a loadgen.Protocol.
+// foreign implements Realtime as a loadgen.Protocol.
 type foreign struct{}
 
 func (foreign) Path(context.Context, string, loadgen.Login) (string, error) { return "/websocket", nil }
@@ -180,7 +180,7 @@ func statsOf(t *testing.T, addr string) (s struct{ Mallocs, Inbound, Delivered, 
 	return s
 }
 
-// start serves on a free port for the length of the test.
+// start serves on a free port until the test ends.
 func start(t *testing.T, serve func(ctx context.Context, addr, announce string) error) (addr string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "announce.json")

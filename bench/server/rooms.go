@@ -15,17 +15,17 @@ import (
 type Room struct {
 	Number  int
 	Session string   // id of the game session; empty for the bare relay
-	Addr    string   // host:port to connect to
-	IDs     []string // to log in with, in order
+	Addr    string   // host:port that the players connect to
+	IDs     []string // player session ids, in the order of the players
 }
 
-// Open makes room number ready for players. With the host a room is a game session of the spec's fleet that is ACTIVE, and the ids
-// are reservations that live for a minute: log in soon.
+// Open prepares a room for players. On a host, the room is an ACTIVE game session of the spec's fleet. The ids are
+// reservations, which expire after a minute.
 func (p *Process) Open(ctx context.Context, number, players int) (Room, error) {
 	return p.OpenIn(ctx, cmp.Or(p.Spec.FleetID, "fleet-dev"), number, players)
 }
 
-// OpenIn does what Open does, in another fleet.
+// OpenIn prepares a room as Open does, but in the given fleet.
 func (p *Process) OpenIn(ctx context.Context, fleet string, number, players int) (Room, error) {
 	r := Room{Number: number, Addr: p.Announce.WS}
 	if p.Spec.Kind == Bare {
@@ -59,29 +59,29 @@ func (p *Process) api() api {
 	return api{url: "http://" + p.Announce.API + "/", client: p.client}
 }
 
-// CreateGameSession makes a game session of a fleet, troupe only, and does not wait for it.
+// CreateGameSession creates a game session of a fleet and does not wait until it is ACTIVE. Troupe only.
 func (p *Process) CreateGameSession(ctx context.Context, fleet string, players int) (id string, err error) {
 	id, _, err = p.api().createGameSession(ctx, fleet, "bench", players)
 	p.note(id)
 	return id, err
 }
 
-// AwaitFleet waits until a fleet takes game sessions, ten seconds at most.
+// AwaitFleet waits until a fleet is ACTIVE, for at most ten seconds.
 func (p *Process) AwaitFleet(ctx context.Context, fleet string) error {
 	return p.api().awaitFleet(ctx, fleet)
 }
 
-// AwaitActive waits until a game session is ACTIVE, ten seconds at most.
+// AwaitActive waits until a game session is ACTIVE, for at most ten seconds.
 func (p *Process) AwaitActive(ctx context.Context, id string) error {
 	return p.api().awaitActive(ctx, id)
 }
 
-// Status is that of a game session, empty for one that is not known.
+// Status returns the status of a game session, or "" if the host does not know the session.
 func (p *Process) Status(ctx context.Context, id string) (string, error) {
 	return p.api().status(ctx, id)
 }
 
-// Metric returns the sum of a metric over its labels, 0 if the host does not have it; troupe only.
+// Metric returns the sum of a metric over all its labels, or 0 if the host lacks the metric. Troupe only.
 func (p *Process) Metric(ctx context.Context, name string) (sum int64, err error) {
 	text, err := p.api().read(ctx, "/metrics")
 	if err != nil {
@@ -107,7 +107,7 @@ func sumOf(text, name string) (sum int64, err error) {
 	return sum, nil
 }
 
-// EndGameSession asks a game session to end. It does not wait for the script, whose onProcessTerminate may take its time.
+// EndGameSession asks a game session to end. It does not wait for the script's onProcessTerminate, which may take long.
 func (p *Process) EndGameSession(ctx context.Context, id string) error {
 	in := struct{ GameSessionId, TerminationMode string }{id, "TRIGGER_ON_PROCESS_TERMINATE"}
 	if err := p.api().call(ctx, "TerminateGameSession", in, new(struct{})); err != nil && !ended(err) {
@@ -116,12 +116,12 @@ func (p *Process) EndGameSession(ctx context.Context, id string) error {
 	return nil
 }
 
-// GameSessionLog is the log of a game session as far as it is written, at most 16 MiB of it; empty if there is none.
+// GameSessionLog returns the current log of a game session, or "" if there is none. It reads at most 16 MiB.
 func (p *Process) GameSessionLog(ctx context.Context, id string) (string, error) {
 	return p.log(ctx, "id="+url.QueryEscape(id))
 }
 
-// WholeGameSessionLog waits until the game session has ended, and returns what GameSessionLog does.
+// WholeGameSessionLog waits until the game session has ended and returns its complete log, at most 16 MiB of it.
 func (p *Process) WholeGameSessionLog(ctx context.Context, id string) (string, error) {
 	return p.log(ctx, "follow=1&id="+url.QueryEscape(id))
 }
@@ -129,7 +129,7 @@ func (p *Process) WholeGameSessionLog(ctx context.Context, id string) (string, e
 func (p *Process) log(ctx context.Context, query string) (string, error) {
 	text, err := p.api().read(ctx, "/debug/gamesession-log?"+query)
 	if answer := new(AnswerError); errors.As(err, &answer) && answer.Status == http.StatusNotFound {
-		return "", nil // it has not said anything yet
+		return "", nil // the session has not logged anything yet
 	}
 	if err != nil {
 		return "", fmt.Errorf("read log: %w", err)

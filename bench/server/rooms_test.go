@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// fakeAPI answers like the host: the game session needs two looks to become ACTIVE, and answers come in another order.
+// fakeAPI answers like the host. The game session becomes ACTIVE after two requests, and player sessions are returned
+// in another order.
 type fakeAPI struct {
 	described int
 	reserved  []int // players per call
@@ -46,7 +47,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// direct calls a handler without a network.
+// direct is an http.RoundTripper that calls a handler without a network.
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {

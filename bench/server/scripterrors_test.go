@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The first error is the earliest of all logs that is not just a line of the script's own; what the host says about it and stacks are no errors of their own.
+// The first error is the earliest one in all logs that is not merely a line logged by the script. The host's follow-up
+// lines and stacks do not count as errors.
 func TestErrorsInLogs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

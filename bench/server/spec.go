@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind says how a server is started and spoken to.
+// Kind determines how a server is started and accessed.
 type Kind int
 
 // The kinds of server.
@@ -14,21 +14,21 @@ const (
 	Troupe
 )
 
-// Spec says which server to start.
+// Spec describes a server to start.
 type Spec struct {
-	Name    string   // in tables; empty = the kind
+	Name    string   // name in tables; empty: the kind
 	Kind    Kind     // required
 	Bin     string   // path of the binary; required
-	Args    []string // that come before the others
-	FleetID string   // troupe only; empty = fleet-dev
-	Config  string   // troupe only: a configuration file; empty = none
-	Sets    []string // troupe only: further KEY=VALUE settings
-	Env     []string // KEY=VALUE besides the environment of the benchmark
-	// Within, if set, calls the function that starts the process, in a control group for example.
+	Args    []string // arguments that precede the generated ones
+	FleetID string   // Troupe only; empty: fleet-dev
+	Config  string   // Troupe only: path of a configuration file; empty: none
+	Sets    []string // Troupe only: additional KEY=VALUE settings
+	Env     []string // KEY=VALUE, in addition to the environment of the benchmark
+	// Within, if set, must call the function that starts the process, for example inside a control group.
 	Within func(start func() error) error
 }
 
-// liftedLimits are the per-address limits that one machine full of clients would run into. 0 is off.
+// liftedLimits disables (0) the limits per address that many clients on one machine would reach.
 var liftedLimits = []string{
 	"limits.unauthenticated=0",
 	"limits.unauthenticatedPerIP=0",
@@ -37,18 +37,19 @@ var liftedLimits = []string{
 	"dtls.halfOpenPerIP=0",
 }
 
-// logsDir is where a host writes the logs of its game sessions, in the run's own folder.
+// logsDir is the folder of the game session logs, relative to the folder of the run.
 const logsDir = "logs"
 
-// secured puts the secured listeners on free ports, with a certificate authority, logs and a store of the run's own.
+// secured configures the secure listeners on free ports, and a certificate authority, logs and an in-memory store for
+// this run only.
 var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.addr=127.0.0.1:0", "tls.dir=tls", "log.gameSessions.dir=" + logsDir, "store.memory=true"}
 
-// Title is the name for tables.
+// Title returns the name for tables.
 func (s Spec) Title() string {
 	return cmp.Or(s.Name, map[Kind]string{Bare: "bare", Troupe: "troupe"}[s.Kind])
 }
 
-// args is the command line: loopback only, free ports, addresses announced in a file.
+// args returns the command line: loopback addresses and free ports, which the server announces in a file.
 func (s Spec) args(announce string) []string {
 	if s.Kind == Bare {
 		return slices.Concat(s.Args, []string{"--addr", "127.0.0.1:0", "--announce", announce})

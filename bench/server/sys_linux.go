@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent has the kernel kill the child should the benchmark be killed itself.
+// dieWithParent makes the kernel kill the child if the benchmark itself is killed.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// NoMoreFiles leaves the server those files and sockets that it has, and lets it open no other one until restore is called. It needs no
-// rights, because it lowers the soft limit only. Linux only.
+// NoMoreFiles prevents the server from opening files or sockets until restore is called. Open ones stay usable. It
+// needs no privileges, because it lowers only the soft limit.
 func (p *Process) NoMoreFiles() (restore func() error, err error) {
 	if p.remote != nil {
 		return nil, errors.New("limit files: the server was not started here")

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// tailBytesMax is how much of a server's output is kept.
+// tailBytesMax is how many bytes of a server's output are retained.
 const tailBytesMax = 8 << 10
 
-// tail keeps the end of what is written to it.
+// tail is a writer that retains the last tailBytesMax bytes.
 type tail struct {
 	mu  sync.Mutex // guards buf
 	buf []byte
@@ -25,14 +25,14 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String returns what is kept.
+// String returns the retained output.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.buf)
 }
 
-// reason is the last line, if it is why troupe ended.
+// reason returns the last line if it is the error with which troupe ended.
 func (t *tail) reason() (string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,30 +12,30 @@ import (
 	"time"
 )
 
-// tick is the unit of times in /proc: USER_HZ is 100 on every Linux port that Go has.
+// tick is the unit of times in /proc. USER_HZ is 100 on every Linux port that Go supports.
 const tick = 10 * time.Millisecond
 
-// Usage is what the kernel says about a process; times and switches count from its start.
+// Usage is the kernel's accounting of a process. Times and context switches count from the start of the process.
 type Usage struct {
 	User, System        time.Duration
 	RSSBytes, PeakBytes int64
 	Voluntary           int64 // context switches because a thread had to wait
-	Involuntary         int64 // context switches because somebody else's turn came
+	Involuntary         int64 // context switches because the kernel preempted a thread
 	Threads             int
 
-	ended cpuTime // of processes that it has started and waited for
+	ended cpuTime // of child processes that have ended and been waited for
 }
 
 type cpuTime struct{ user, system time.Duration }
 
-// CPU is user and system time together.
+// CPU returns user plus system time.
 func (u Usage) CPU() time.Duration { return u.User + u.System }
 
-// Switches is all context switches together.
+// Switches returns the number of all context switches.
 func (u Usage) Switches() int64 { return u.Voluntary + u.Involuntary }
 
-// Usage reads /proc for the server and the processes that it has started. A host that was not started here is asked; what it does not answer
-// stays zero.
+// Usage reads /proc for the server and its child processes. A host that was not started here is asked instead; values
+// that it does not report are zero.
 func (p *Process) Usage() (Usage, error) {
 	if p.remote != nil {
 		f, err := p.figures(context.Background())
@@ -47,8 +47,8 @@ func (p *Process) Usage() (Usage, error) {
 	return usageOfTree(p.pid)
 }
 
-// usageOfTree adds up a process and all its descendants: a script may run in a process of its own. Ended processes count with their
-// time, once they have been waited for. Shared memory counts for each process.
+// usageOfTree adds up a process and all its descendants, because a script may run in its own process. The CPU time of
+// an ended process is included once it has been waited for. Shared memory is counted for each process.
 func usageOfTree(pid int) (Usage, error) {
 	u, err := UsageOf(pid)
 	if err != nil {
@@ -70,7 +70,7 @@ func usageOfTree(pid int) (Usage, error) {
 			if err != nil {
 				return u, fmt.Errorf("list processes: %w", err)
 			}
-			if c, err := usageOfTree(child); err == nil { // else it has ended
+			if c, err := usageOfTree(child); err == nil { // otherwise the child has ended
 				u.add(c)
 			}
 		}
@@ -88,7 +88,7 @@ func (u *Usage) add(o Usage) {
 	u.Threads += o.Threads
 }
 
-// UsageOf reads /proc for any process, without those that it has started.
+// UsageOf reads /proc for any process, without its child processes.
 func UsageOf(pid int) (Usage, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	var u Usage
@@ -109,7 +109,8 @@ func UsageOf(pid int) (Usage, error) {
 	return u, u.addThreads(dir)
 }
 
-// addThreads sums the context switches, which /proc keeps per thread. Threads that have ended are lost; Go seldom ends one.
+// addThreads sums the context switches, which /proc reports per thread. Threads that have ended are not included; Go
+// rarely ends a thread.
 func (u *Usage) addThreads(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "task", "*", "status"))
 	if err != nil {
@@ -131,11 +132,12 @@ func (u *Usage) addThreads(dir string) error {
 	return nil
 }
 
-// parseStat takes user and system time out of /proc/PID/stat, those of the process and those of the ones that it has waited for.
-// The name in the second field may hold anything, so counting starts after the last closing parenthesis.
+// parseStat parses the user and system times in /proc/PID/stat: those of the process, and those of the children that it
+// has waited for. The name in the second field may contain any character, so the fields are counted from the last
+// closing parenthesis.
 func parseStat(b []byte) (own, ended cpuTime, err error) {
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	const utime, cstime = 11, 14 // fields 14 to 17 of the manual, counted from the state
+	const utime, cstime = 11, 14 // fields 14 to 17 of proc(5), counted from the state
 	if len(fields) <= cstime {
 		return own, ended, fmt.Errorf("parse stat: %d fields", len(fields))
 	}
@@ -151,7 +153,7 @@ func parseStat(b []byte) (own, ended cpuTime, err error) {
 
 type status struct{ rssKiB, peakKiB, voluntary, involuntary int64 }
 
-// parseStatus takes what is wanted out of /proc/PID/status; absent lines stay zero.
+// parseStatus parses the required lines of /proc/PID/status. Values of absent lines are zero.
 func parseStatus(b []byte) (s status) {
 	for line := range bytes.Lines(b) {
 		name, value, _ := bytes.Cut(line, []byte(":"))

@@ -11,7 +11,7 @@ import (
 
 func TestParseStat(t *testing.T) {
 	t.Parallel()
-	// The name holds blanks and parentheses on purpose.
+	// The name deliberately contains blanks and parentheses.
 	line := "4711 (a) b (c 1) S 1 2 3 0 -1 4194560 100 0 0 0 123 45 6 7 20 0 9 0 100000 1000000 500 18446744073709551615"
 	own, ended, err := parseStat([]byte(line))
 	if err != nil || own != (cpuTime{1230 * time.Millisecond, 450 * time.Millisecond}) || ended != (cpuTime{60 * time.Millisecond, 70 * time.Millisecond}) {
@@ -59,7 +59,8 @@ func TestUsageOfSelf(t *testing.T) {
 	}
 }
 
-// A server may have its work done by processes that it starts: node, for a script, or the command that a peer's wrapper starts.
+// A server's work may be done by child processes, such as node for a script, or the command that a peer's wrapper
+// starts.
 func TestUsageHasTheProcessesOfTheServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -11,27 +11,28 @@ import (
 	"troupe/bench/server"
 )
 
-// callers is how many calls are under way at most.
+// callers is the maximum number of concurrent calls.
 const callers = 128
 
-// calls are those of an open load: each begins at its time whether or not others have been answered, and latency counts from
-// that time.
+// calls collects the results of an open-loop load of calls. Each call starts at its scheduled time, whether or not
+// earlier calls have been answered. Its latency counts from the scheduled time.
 type calls struct {
-	from     time.Time // of the measured part
+	from     time.Time // start of the measured part
 	latency  *loadgen.Histogram
-	lateness *loadgen.Histogram // of the generator: of calls that it had time to wait for
+	lateness *loadgen.Histogram // of the generator itself: delay of the calls that did not have to wait for an earlier one
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	failed int
 	first  error
-	last   time.Time // of the last good one
+	last   time.Time // end of the last successful call
 }
 
 func newCalls(from time.Time) *calls {
 	return &calls{from: from, latency: loadgen.NewHistogram(), lateness: loadgen.NewHistogram()}
 }
 
-// done takes a call that was due at a time. What was due before the measured part does not count, unless it failed.
+// done records the result of a call that was due at due. A call that was due before the measured part counts only if it
+// failed.
 func (k *calls) done(due time.Time, err error) {
 	now := time.Now()
 	if err == nil && !due.Before(k.from) {
@@ -46,7 +47,7 @@ func (k *calls) done(due time.Time, err error) {
 	}
 }
 
-// pace calls do at the rate of the run, and waits for all. due is when a call should have begun.
+// pace makes calls with do at the rate of the run and waits for all of them. due is when a call should have started.
 func (r *run) pace(ctx context.Context, k *calls, do func(ctx context.Context, i int, due time.Time)) {
 	begun := k.from.Add(-r.p.Warmup)
 	n := int64(r.p.Rate * (r.p.Warmup + r.p.Measure).Seconds())
@@ -73,7 +74,7 @@ func (r *run) pace(ctx context.Context, k *calls, do func(ctx context.Context, i
 	wg.Wait()
 }
 
-// called measures calls on a host: what they saw, and what they cost it.
+// called measures service API calls on a host: their latencies and errors, and the resources that the host needed.
 func (r *run) called(ctx context.Context, proc *server.Process, do func(ctx context.Context, k *calls)) (round result.Round, err error) {
 	m := r.meter(proc, nil)
 	k := newCalls(time.Now().Add(r.p.Warmup))

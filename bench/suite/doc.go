@@ -1,10 +1,11 @@
-// Package suite holds the workloads of `troupe bench` and the driver that runs them: one table of workloads, one way to
-// alternate what is compared, one kind of result. See the package comment of bench for how each figure is made.
+// Package suite contains the workloads of `troupe bench` and the driver that runs them. All workloads are in one table,
+// use the same alternation of subjects, and produce the same kind of result. The package comment of bench explains how
+// each figure is measured.
 //
-// A workload compares subjects: servers, or ways of one server. A round measures each of them once, one after the other;
-// every second round has the opposite order. A subject is measured in a process of its own that is started for the round,
-// unless the host to measure runs already.
+// A workload compares subjects: servers, or configurations of one server. A round measures each subject once, one after
+// the other. Every second round uses the reverse order. Each subject is measured in a separate process that is started
+// for the round, unless the host to measure is already running.
 //
-// The package starts the program that it is part of once more, as a host or as the bare relay, so it can only be used by a
-// program that has these commands: Options.Self says how they are called.
+// The package starts the current program again, as a host or as the bare relay. It can therefore be used only by a
+// program that has these commands; Options.Self gives their command lines.
 package suite

@@ -18,33 +18,35 @@ import (
 	"troupe/bench/server"
 )
 
-// Options say what to run and how.
+// Options configures a run.
 type Options struct {
 	Workload string
-	Params   Params   // what the caller says; zero is as the workload has it
-	Quick    bool     // a run of a second or two that shows that the workload works; goals are not judged
-	Sets     []string // KEY=VALUE settings of the hosts that are started
-	// Against is a host that runs already. It is measured alone.
+	Params   Params   // parameters from the caller; zero values are those of the workload
+	Quick    bool     // run for only a second or two, to show that the workload works; goals are not judged
+	Sets     []string // KEY=VALUE settings of the started hosts
+	// Against is a host that is already running. It is the only subject.
 	Against *server.Remote
-	// Script is a file or a folder with the user's own script, for the hosts that are started.
+	// Script is the file or folder of the user's own script for the started hosts.
 	Script string
-	// Message is what players send to such a script; the send time replaces loadgen.Placeholder in it. If it is empty, they send a payload
-	// with the send time. OpCode is its op code.
+	// Message is what players send to such a script. Each loadgen.Placeholder in it is replaced by the send time. If
+	// Message is empty, players send a payload with the send time. OpCode is the op code of the messages.
 	Message string
 	OpCode  int32
-	// Only, unless empty, are the subjects to measure.
+	// Only, if not empty, lists the subjects to measure.
 	Only []string
-	// Peers are other servers to compare with. They take the flags of the bare relay and announce which protocol they speak (bench/peers).
+	// Peers are other servers to compare with. They accept the flags of the bare relay and announce their protocol (see
+	// bench/peers).
 	Peers   []peers.Peer
 	Self    Self
-	Command string // as it is stored
+	Command string // command line for the stored result
 	Watch   *result.Progress
 }
 
-// own reports whether players send what a script of the user's understands.
+// own reports whether players send messages for the user's own script.
 func (o *Options) own() bool { return o.Script != "" || o.Message != "" || o.OpCode != 0 }
 
-// Self is how a workload starts this program: as a host (a command line of `serve` follows), and with Bare as the bare relay.
+// Self is how a workload starts this program: Bin with a `serve` command line as a host, and Bin with the arguments
+// Bare as the bare relay.
 type Self struct {
 	Bin  string
 	Bare []string
@@ -55,20 +57,20 @@ type run struct {
 	o    Options
 	w    Workload
 	p    Params
-	dir  string          // for files of the run
-	now  string          // what is measured
+	dir  string          // folder for the files of the run
+	now  string          // name of the subject that is being measured
 	gone map[string]bool // peers that could not be measured
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	warnings []string
 	void     []string
 	absent   []string
-	limits   map[string]limit   // by subject: what the generator was the limit of
-	others   map[string]float64 // by subject: the largest share of the machine that others used
-	versions map[string]string  // by subject: what it says of itself
+	limits   map[string]limit   // by subject: figures that the generator limited
+	others   map[string]float64 // by subject: largest share of the machine that other programs used
+	versions map[string]string  // by subject: announced version
 }
 
-// Check says what is wrong with the options of a run, before it starts anything.
+// Check validates the options of a run. It does not start anything.
 func Check(o Options) error {
 	w, err := Find(o.Workload)
 	if err != nil {
@@ -82,7 +84,7 @@ func Check(o Options) error {
 	return err
 }
 
-// Run runs one workload. An error means that nothing was measured, or not enough of it.
+// Run runs one workload. If it returns an error, the result is missing or incomplete.
 func Run(ctx context.Context, o Options) (res result.Result, err error) {
 	w, err := Find(o.Workload)
 	if err != nil {
@@ -153,7 +155,7 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		}
 	}
 	res.Subjects = slices.DeleteFunc(res.Subjects, func(s result.Subject) bool { return r.gone[s.Name] })
-	for name := range r.gone { // of which there are no figures
+	for name := range r.gone { // they have no figures
 		r.void = slices.DeleteFunc(r.void, func(text string) bool { return strings.HasPrefix(text, name+": ") })
 	}
 	for i := range res.Subjects {
@@ -162,7 +164,7 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 	}
 	res.Warnings, res.Void, res.Absent = r.warnings, r.void, r.absent
 	goals := w.Goals
-	if o.own() { // the goals are those of the workload's own messages
+	if o.own() { // the goals apply only to the workload's own messages
 		goals, res.About = nil, "your own script: what players send to it, and what it sends to them"
 	}
 	if o.Quick {
@@ -174,7 +176,7 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 	return res, nil
 }
 
-// check says what is wrong with the options, before anything is started.
+// check validates the options. It does not start anything.
 func (r *run) check() error {
 	if err := r.p.validate(); err != nil {
 		return err
@@ -210,7 +212,7 @@ func (r *run) check() error {
 	return enoughFiles(connections + filesSpare)
 }
 
-// chosen are the subjects to measure.
+// chosen returns the subjects to measure.
 func (r *run) chosen() ([]subject, error) {
 	all := r.w.subjects(r)
 	if len(r.o.Only) == 0 {
@@ -231,7 +233,7 @@ func (r *run) chosen() ([]subject, error) {
 	return some, nil
 }
 
-// noise keeps the largest share of the machine that other programs used.
+// noise records the largest share of the machine that other programs used.
 func (r *run) noise(share float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,10 +243,11 @@ func (r *run) noise(share float64) {
 	r.others[r.now] = max(r.others[r.now], share)
 }
 
-// warn keeps a warning, once.
+// warn records a warning. Repeated texts are recorded once.
 func (r *run) warn(format string, values ...any) { r.keep(&r.warnings, format, values...) }
 
-// provesNothing keeps why the figures of the subject prove nothing, the first reason of each.
+// provesNothing records why the figures of the current subject are invalid. Only the first reason per subject is
+// recorded.
 func (r *run) provesNothing(format string, values ...any) {
 	r.mu.Lock()
 	known := slices.ContainsFunc(r.void, func(text string) bool { return strings.HasPrefix(text, r.now+": ") })
@@ -263,17 +266,17 @@ func (r *run) keep(in *[]string, format string, values ...any) {
 	}
 }
 
-// host is a host to start.
+// host returns the spec of a host.
 func (r *run) host(sets ...string) server.Spec {
 	return server.Spec{Kind: server.Troupe, Bin: r.o.Self.Bin, Sets: slices.Concat(sets, r.o.Sets)}
 }
 
-// bare is the bare relay.
+// bare returns the spec of the bare relay.
 func (r *run) bare() server.Spec {
 	return server.Spec{Kind: server.Bare, Bin: r.o.Self.Bin, Args: r.o.Self.Bare}
 }
 
-// start starts a server, or attaches to the one that the caller has named.
+// start starts a server, or attaches to the host that the caller has named.
 func (r *run) start(ctx context.Context, spec server.Spec) (*server.Process, error) {
 	if r.o.Against != nil {
 		return server.Attach(*r.o.Against), nil
@@ -290,7 +293,7 @@ func (r *run) start(ctx context.Context, spec server.Spec) (*server.Process, err
 	return proc, err
 }
 
-// file is a file of the run.
+// file writes a file into the folder of the run and returns its path.
 func (r *run) file(name, content string) (string, error) {
 	path := filepath.Join(r.dir, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -299,7 +302,7 @@ func (r *run) file(name, content string) (string, error) {
 	return path, nil
 }
 
-// digest is a round in a line.
+// digest summarises the figures of a round in one line.
 func digest(f result.Figures) string {
 	var parts []string
 	for _, c := range result.Catalogue {

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// enoughFiles says whether a process may have so many files open. Go has raised the limit as far as it may.
+// enoughFiles returns an error if a process may not have need files open. The Go runtime has already raised the soft
+// limit to the hard limit.
 func enoughFiles(need int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

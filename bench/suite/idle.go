@@ -23,11 +23,11 @@ var memoryWorkloads = []Workload{{
 	},
 }}
 
-// restBefore lets the server's own start settle before its memory is read.
+// restBefore is the wait between the start of a server and the first reading of its memory.
 const restBefore = time.Second
 
-// idle fills a server, lets it rest and reads its memory. Nothing is forced inside it, no collection and no return of
-// memory: it is what an operator sees.
+// idle fills a server with players, waits, and reads its memory. It does not force a garbage collection or the release
+// of memory in the server, so the figure is what an operator sees.
 func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
 	round.Figures = make(result.Figures)
 	f := round.Figures
@@ -54,7 +54,7 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 			if err := rest(ctx, r.p.Rest); err != nil {
 				return err
 			}
-			if r.p.Measure > 0 { // CPU is that of the time after the rest
+			if r.p.Measure > 0 { // measure CPU only after the rest
 				if err := after.read(&after.start); err != nil {
 					return err
 				}
@@ -89,7 +89,7 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 	return round, err
 }
 
-// joinFigures are those of addJoins.
+// joinFigures are the figures that addJoins sets.
 var joinFigures = []string{"joins_per_s", "join_p50_ms", "join_p99_ms", "join_max_ms"}
 
 func addJoins(f result.Figures, j loadgen.Joins) {
@@ -102,7 +102,7 @@ func addJoins(f result.Figures, j loadgen.Joins) {
 	f.Set("join_max_ms", ms(j.Took.Max))
 }
 
-// rest waits, unless ctx ends first.
+// rest waits for d. It returns an error if ctx ends first.
 func rest(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

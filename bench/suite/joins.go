@@ -24,12 +24,13 @@ var joinWorkloads = []Workload{
 	},
 }
 
-// uncoalesced leaves out the host that collects output: it would do the same as the other.
+// uncoalesced returns the subjects of besideBare without the coalescing host, which would give the same result as the
+// other host.
 func (r *run) uncoalesced(measure func(*run, context.Context, server.Spec) (result.Round, error)) []subject {
 	return r.each(slices.DeleteFunc(r.besideBare(), func(s served) bool { return s.name == coalesced }), measure)
 }
 
-// storm reserves all seats, and then has everybody log in as fast as they can.
+// storm reserves all seats and then logs in all players as fast as possible.
 func (r *run) storm(ctx context.Context, spec server.Spec) (round result.Round, err error) {
 	round.Figures = make(result.Figures)
 	f := round.Figures

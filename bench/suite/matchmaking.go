@@ -10,7 +10,7 @@ import (
 	"troupe/bench/result"
 )
 
-// Subjects of the workload matchmaking: states of a pool of tickets.
+// Subjects of the matchmaking workload. Each is a state of a ticket pool.
 const (
 	steadyPool = "as many match as come"
 	fullPool   = "most match at once"
@@ -32,10 +32,11 @@ var matchmakingWorkloads = []Workload{{
 	subjects:    (*run).pools,
 }}
 
-// poolSeconds is how many seconds of arrivals wait at the start: with a pool in steady state, that is the average wait.
+// poolSeconds is how many seconds of arrivals are in the pool at the start. In steady state, this is the average wait.
 const poolSeconds = 20
 
-// poolRules is the rule set; the skills may be so far apart, and after 10 and 30 s so far.
+// poolRules is the format string of the rule set. Its arguments are the maximum skill distance at first, after 10 s, and after
+// 30 s.
 const poolRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 	"teams":[{"name":"team","minPlayers":5,"maxPlayers":5,"quantity":2}],
 	"rules":[
@@ -64,7 +65,7 @@ func (r *run) pools() (subjects []subject) {
 	return subjects
 }
 
-// passes runs a load of bare passes.
+// passes runs a load of matchmaking passes without a host.
 func passes(ctx context.Context, load matchmaking.PassLoad) (round result.Round, err error) {
 	f, err := load.Run(ctx)
 	if err == nil && len(f.Passes) == 0 {

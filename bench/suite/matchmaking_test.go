@@ -75,7 +75,7 @@ func TestGeneratedPlayersMatch(t *testing.T) {
 	}
 }
 
-// What a file of recorded players may not say; the message has the place.
+// Invalid files of recorded players are rejected, and the message gives the position.
 func TestRecordedPlayersAreRefused(t *testing.T) {
 	set, err := ruleset.Parse(rules, ruleset.Options{})
 	if err != nil {

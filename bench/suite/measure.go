@@ -15,19 +15,21 @@ import (
 )
 
 const (
-	// drainMax is how long late messages are waited for.
+	// drainMax is the maximum wait for late messages.
 	drainMax = 5 * time.Second
-	// lateMax is how late the generator may send (p99). Later than that, latencies tell about the generator.
+	// lateMax is how late the generator may send (p99). If it is later, the latencies describe the generator rather
+	// than the server.
 	lateMax = 5 * time.Millisecond
-	// lateShare: lateness is no matter if the latency is this many times longer.
+	// lateShare is the minimum ratio of latency to lateness. A generator that is later than lateMax is acceptable if
+	// the ratio is not below lateShare.
 	lateShare = 4
-	// sentMin is the share of the messages due that the generator has to have sent.
+	// sentMin is the minimum share of the due messages that the generator must have sent.
 	sentMin = 0.99
-	// noisyShare is how much of the machine others may use before a warning.
+	// noisyShare is the share of the machine above which other programs cause a warning.
 	noisyShare = 0.05
 )
 
-// edge is everything that is read at one end of the measured part.
+// edge holds all readings at one end of the measured part.
 type edge struct {
 	at             time.Time
 	usage, self    server.Usage
@@ -36,16 +38,16 @@ type edge struct {
 	counters       server.Counters
 }
 
-// meter reads both ends of the measured part. Reading the server's counters is expensive for the server, so it lies outside the CPU
-// window, and its allocations are subtracted.
+// meter takes readings at both ends of the measured part. Reading the server's counters is expensive for the server. It
+// is therefore done outside the CPU window, and its allocations are subtracted.
 type meter struct {
 	r          *run
 	proc       *server.Process
-	swarm      *loadgen.Swarm // nil: there is none
+	swarm      *loadgen.Swarm // nil if there is no swarm
 	start, end edge
 	scrapeCost int64
-	blind      bool    // the host refuses to give figures
-	others     float64 // share of the machine that others used in the measured part, as far as it is known
+	blind      bool    // the host denies access to its figures
+	others     float64 // share of the machine that other programs used in the measured part, if known
 }
 
 func (r *run) meter(proc *server.Process, swarm *loadgen.Swarm) *meter {
@@ -71,13 +73,13 @@ func (m *meter) atEnd(ctx context.Context) error {
 	return err
 }
 
-// count reads the server's own counters. A host that runs already may keep them to itself.
+// count reads the server's own counters. A remote host may deny access to them.
 func (m *meter) count(ctx context.Context, e *edge) (err error) {
 	e.counters, err = m.proc.Counters(ctx)
 	return m.excuse(err)
 }
 
-// excuse turns the refusal of a host that runs already into a warning.
+// excuse turns a denied access to a remote host's figures into a warning.
 func (m *meter) excuse(err error) error {
 	if answer := new(server.AnswerError); m.r.o.Against != nil && errors.As(err, &answer) {
 		m.blind = true
@@ -107,7 +109,7 @@ func (m *meter) read(e *edge) (err error) {
 
 func (m *meter) cpu() time.Duration { return m.end.usage.CPU() - m.start.usage.CPU() }
 
-// figures are the differences, per delivered message where there is a swarm.
+// figures returns the differences between the two readings. With a swarm, costs are per delivered message.
 func (m *meter) figures() result.Figures {
 	f := make(result.Figures)
 	a, b := m.start, m.end
@@ -115,7 +117,7 @@ func (m *meter) figures() result.Figures {
 	received, sent := float64(b.received-a.received), float64(b.sent-a.sent)
 	if m.swarm != nil {
 		f.Set("delivered_per_s", received/took)
-		if m.r.o.own() { // a script answers how often it likes, so what players send is a measure of its own
+		if m.r.o.own() { // a script may answer any number of times, so report the sent messages separately
 			f.Set("inbound_per_s", sent/took)
 		}
 	}
@@ -150,7 +152,7 @@ func (m *meter) figures() result.Figures {
 	return f
 }
 
-// disturbance warns if other programs, or the hypervisor, used much of the machine during the measured part.
+// disturbance warns if other programs or the hypervisor used much of the machine during the measured part.
 func (m *meter) disturbance() {
 	a, b := m.start, m.end
 	total := b.machine.Total - a.machine.Total
@@ -166,7 +168,8 @@ func (m *meter) disturbance() {
 	}
 }
 
-// loaded drives the swarm once and returns the figures of the measured part, also with a lostError.
+// loaded drives the swarm once and returns the figures of the measured part. The figures are also valid if the error is
+// a lostError.
 func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (result.Round, *loadgen.Result, error) {
 	m := r.meter(proc, swarm)
 	plan.Drain, plan.Every = cmp.Or(plan.Drain, drainMax), momentEvery
@@ -185,7 +188,7 @@ func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.S
 	return round, &load, nil
 }
 
-// lostError says that players lost their connections, or could send no more because the server did not read.
+// lostError means that players lost their connections, or could not send because the server did not read.
 type lostError struct {
 	players int64
 	first   error
@@ -196,14 +199,15 @@ func (e *lostError) Error() string {
 }
 func (e *lostError) Unwrap() error { return e.first }
 
-// limit says why figures of a subject may be worse than the server is.
+// limit is a reason why the measured figures of a subject may be worse than the server's real ones.
 type limit struct {
 	why     string
 	figures []string
 }
 
-// asFastAsItCan marks figures of things that the generator did as fast as it could, if the generator was their limit. took is how long one
-// of them took (p99), waited how long the generator waited for a processor (p99).
+// asFastAsItCan is for figures of actions that the generator performed as fast as it could. If the generator limited
+// them, the figures are marked. took is the duration of one action (p99). waited is how long the generator waited for a
+// processor (p99).
 func (r *run) asFastAsItCan(took, waited time.Duration, figures ...string) {
 	why, bound := isBound(&loadgen.Result{Delivered: 1, Latency: loadgen.Quantiles{P99: took}, Lateness: loadgen.Quantiles{P99: waited}})
 	if !bound {
@@ -218,8 +222,8 @@ func (r *run) asFastAsItCan(took, waited time.Duration, figures ...string) {
 	r.limits[r.now] = limit{why, figures}
 }
 
-// excuseMissed takes back the verdict on missed goals whose figures the generator limited. A limit makes figures worse, so goals that hold
-// do hold.
+// excuseMissed changes missed goals to unproven if the generator limited their figures. A limit makes figures worse, so
+// goals that hold stay valid.
 func (r *run) excuseMissed(res *result.Result) {
 	for i, v := range res.Goals {
 		if l := r.limits[v.Subject]; v.Measured && !v.Holds && slices.Contains(l.figures, v.Figure) {
@@ -230,7 +234,7 @@ func (r *run) excuseMissed(res *result.Result) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// addLatencies adds what the players saw of a load.
+// addLatencies adds the latencies and the delivered share of a load to a round.
 func addLatencies(round *result.Round, load *loadgen.Result) {
 	f := round.Figures
 	if load.Expected > 0 {
@@ -249,7 +253,7 @@ func addLatencies(round *result.Round, load *loadgen.Result) {
 	}
 	for _, p := range load.Detail.Distribution {
 		if p.Share < 1 && (1-p.Share)*float64(load.Delivered) < 1 {
-			continue // there was no message so rare
+			continue // there are too few messages for this quantile
 		}
 		round.Latency = append(round.Latency, result.Point{Ms: ms(p.Late), Share: p.Share})
 	}
@@ -258,12 +262,13 @@ func addLatencies(round *result.Round, load *loadgen.Result) {
 	}
 }
 
-// isBound reports whether the load tells about its generator and not about the server, and why.
+// isBound reports whether the load was limited by its generator rather than by the server, and why.
 func isBound(load *loadgen.Result) (why string, bound bool) {
 	switch late := load.Lateness.P99; {
 	case load.Due > 0 && float64(load.Sent) < sentMin*float64(load.Due):
 		return "the generator sent only " + percent(load.Sent, load.Due) + " of what was due", true
-	case late > lateMax && load.Delivered > 0 && load.Latency.P99 < lateShare*late: // without latencies there are none to be spoilt
+	// if nothing was delivered, there are no latencies to distort
+	case late > lateMax && load.Delivered > 0 && load.Latency.P99 < lateShare*late:
 		return "the generator was up to " + late.Round(100*time.Microsecond).String() + " late (p99)", true
 	}
 	return "", false

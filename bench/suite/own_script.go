@@ -12,8 +12,8 @@ import (
 	"troupe/bench/server"
 )
 
-// scriptFailed ends a host with the user's own script, and returns what the script did wrong. An error of the measurement is returned
-// with the first of it, which is mostly its cause.
+// scriptFailed stops a host with the user's own script and returns the errors of the script. If the measurement failed,
+// the first script error is added to err, because it is usually the cause.
 func (r *run) scriptFailed(ctx context.Context, proc *server.Process, err error) (server.ScriptErrors, error) {
 	if ctx.Err() != nil {
 		return server.ScriptErrors{}, err
@@ -25,7 +25,7 @@ func (r *run) scriptFailed(ctx context.Context, proc *server.Process, err error)
 	return failed, err
 }
 
-// judgeAnswers says what the answers of a script tell, and what they do not.
+// judgeAnswers records what makes the figures of a script invalid or incomplete.
 func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server.ScriptErrors) {
 	switch {
 	case failed.Count > 0 || failed.Stuck:
@@ -38,10 +38,12 @@ func (r *run) judgeAnswers(f result.Figures, load *loadgen.Result, failed server
 	}
 }
 
-// scriptProvesNothing keeps the first failure of the user's own script. The reason names no column: it is one for all of them.
+// scriptProvesNothing records the first failure of the user's own script. The reason names no subject, so it applies to
+// all of them.
 func (r *run) scriptProvesNothing(e server.ScriptErrors) { r.nothingProven(scriptFailure, failure(e)) }
 
-// nothingProven keeps why the figures of all columns prove nothing, unless there is a reason that begins alike.
+// nothingProven records why the figures of all subjects are invalid, unless there is already a reason with the same
+// prefix.
 func (r *run) nothingProven(begins, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +54,7 @@ func (r *run) nothingProven(begins, reason string) {
 
 const scriptFailure = "your script failed "
 
-// failure says that the user's own script has failed.
+// failure describes the failure of the user's own script.
 func failure(e server.ScriptErrors) string {
 	if e.Count == 0 {
 		return scriptFailure + "to return from a call: the host did not end in time"
@@ -71,10 +73,11 @@ func times(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// noneCameBack begins why nothing is proven if no player received anything in the measured part.
+// noneCameBack is the prefix of the reason for invalid figures if no player received a message in the measured part.
 const noneCameBack = "no message of op code "
 
-// nothingArrived keeps that no player received anything in the measured part, where that may be because of what players sent.
+// nothingArrived records that no player received a message in the measured part. It does so only for a script of the
+// user or a remote host, where the messages that the players send may be the cause.
 func (r *run) nothingArrived() {
 	if r.o.Script == "" && r.o.Against == nil {
 		return
@@ -86,7 +89,7 @@ func (r *run) nothingArrived() {
 	r.nothingProven(noneCameBack, reason)
 }
 
-// refused adds to the error of a refused login why the host may have refused it.
+// refused adds to a refused login why the host may have refused it.
 func (r *run) refused(err error) error {
 	limits := "its maxPlayers (32 unless it says otherwise) may be reached"
 	switch {

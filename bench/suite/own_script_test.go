@@ -9,8 +9,8 @@ import (
 	"troupe/bench/server"
 )
 
-// A host that cannot be reached may have had one player too many of an address; a login that was refused is not that
-// (testdata/script/bench_own.txtar of cmd/troupe).
+// A player that cannot connect gets an error that suggests the limit of connections per address. A rejected login does
+// not (testdata/script/bench_own.txtar of cmd/troupe).
 func TestWhoCannotConnectIsToldOfTheAddress(t *testing.T) {
 	t.Parallel()
 	swarm, err := loadgen.New(loadgen.Config{Addr: "127.0.0.1:none"})
@@ -24,7 +24,7 @@ func TestWhoCannotConnectIsToldOfTheAddress(t *testing.T) {
 	}
 }
 
-// What a script did wrong is told in a line.
+// The failure of a script is reported in one line.
 func TestFailureOfAScript(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]server.ScriptErrors{

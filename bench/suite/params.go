@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Params are how large a workload is and how long it lasts. Zero is "as the workload has it" in what the caller says, and
-// "none" in a workload.
+// Params define the size and the duration of a workload. In the caller's parameters, zero means the workload's value.
+// In a workload, zero means none.
 type Params struct {
-	Rooms   int           // rooms, each a game session
-	Players int           // in each room
+	Rooms   int           // number of rooms; each is a game session
+	Players int           // players per room
 	Hz      float64       // messages per second and player
-	Payload int           // bytes of a message
-	Warmup  time.Duration // load before the measured part
-	Measure time.Duration // the measured part
-	Rest    time.Duration // rest before memory is read
-	Rounds  int           // how often each subject is measured
-	Rate    float64       // of what is not a message: joins or calls per second
+	Payload int           // message size in bytes
+	Warmup  time.Duration // length of the load before the measured part
+	Measure time.Duration // length of the measured part
+	Rest    time.Duration // wait before memory is read
+	Rounds  int           // number of measurements of each subject
+	Rate    float64       // joins or calls per second
 }
 
-// with returns the parameters with what the caller has said.
+// with returns the parameters with the caller's non-zero values applied.
 func (p Params) with(o Params) Params {
 	return Params{
 		cmp.Or(o.Rooms, p.Rooms), cmp.Or(o.Players, p.Players), cmp.Or(o.Hz, p.Hz), cmp.Or(o.Payload, p.Payload),
@@ -29,7 +29,7 @@ func (p Params) with(o Params) Params {
 	}
 }
 
-// params are those of a run.
+// params returns the parameters of a run.
 func (w *Workload) params(o Options) Params {
 	p := w.Params
 	if o.Quick {
@@ -43,7 +43,7 @@ func (w *Workload) params(o Options) Params {
 	return p.with(o.Params)
 }
 
-// Bounds of what the caller may say: the service API takes 200 players in a game session.
+// Bounds of the caller's parameters. The service API allows 200 players per game session.
 const (
 	playersMax  = 200
 	payloadMin  = 16
@@ -52,11 +52,11 @@ const (
 	measureMax  = 10 * time.Minute
 	roundsMax   = 100
 	roomsMax    = 100_000
-	filesSpare  = 200 // files of a process beside its connections
+	filesSpare  = 200 // files of a process in addition to its connections
 	hzMax       = 10_000
 	rateMax     = 100_000
-	aboutLogin  = 300 * time.Microsecond // of a player, for the estimate of how long a round takes
-	aboutStart  = time.Second            // of a server, likewise
+	aboutLogin  = 300 * time.Microsecond // estimated time per login, for the estimate of a round's duration
+	aboutStart  = time.Second            // estimated time to start a server
 	momentEvery = 500 * time.Millisecond
 )
 
@@ -82,7 +82,7 @@ func (p Params) validate() error {
 	return nil
 }
 
-// words say the load.
+// words describes the load.
 func (p Params) words() string {
 	var s string
 	add := func(format string, values ...any) {
@@ -124,7 +124,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// lasts is about how long one measurement takes.
+// lasts returns the estimated duration of one measurement.
 func (p Params) lasts() time.Duration {
 	return aboutStart + time.Duration(p.Rooms*max(p.Players, 1))*aboutLogin + p.Warmup + p.Measure + p.Rest
 }

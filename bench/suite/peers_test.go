@@ -18,7 +18,7 @@ import (
 	"troupe/bench/server"
 )
 
-// spoken are the protocols beside Realtime.
+// spoken lists the protocols other than Realtime.
 var spoken = []string{"colyseus", "centrifuge", "nano"}
 
 func speaks(t *testing.T, name string) loadgen.Protocol {
@@ -30,18 +30,19 @@ func speaks(t *testing.T, name string) loadgen.Protocol {
 	return p
 }
 
-// recording is what a real server has said to a player: testdata/NAME.json.
+// recording contains what a real server has sent to a player: testdata/NAME.json.
 type recording struct {
 	Version string   `json:"version"`
-	Joining []string `json:"joining"` // messages until the player was in its room, hexadecimal as what follows
-	Said    string   `json:"said"`    // what the player said
-	Heard   []string `json:"heard"`   // messages after that
+	Joining []string `json:"joining"` // messages until the player was in its room; hexadecimal, as are the fields below
+	Said    string   `json:"said"`    // message that the player sent
+	Heard   []string `json:"heard"`   // messages received after that
 }
 
-// payload is what the player says: a send time, then other bytes.
+// payload is the player's message: a send time, then other bytes.
 var payload = append([]byte{0xd2, 0x04, 0, 0, 0, 0, 0, 0}, "0123456789"...)
 
-// What real servers have sent is understood, and what is said to them is what they have understood.
+// The recorded messages of real servers are parsed correctly, and the player's messages equal those that the servers
+// accepted.
 func TestRecordedFrames(t *testing.T) {
 	t.Parallel()
 	for _, name := range spoken {
@@ -86,7 +87,7 @@ func TestRecordedFrames(t *testing.T) {
 	}
 }
 
-// Pings are answered, errors end the login, and what is damaged is an error and no panic.
+// Pings are answered, errors end the login, and a malformed message is an error without a panic.
 func TestFramesOtherThanMessages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, message, answer string }{
@@ -145,10 +146,10 @@ var (
 	update = flag.Bool("update", false, "with -peers.file: write what the real servers say to testdata")
 )
 
-// TestRealServers plays with the servers themselves (make proof-peers).
+// TestRealServers plays with the real servers (make proof-peers).
 func TestRealServers(t *testing.T) {
 	if *list == "" {
-		return // as good as no test: it is not among those that are run without the flag
+		return // return instead of Skip, so that the test is not counted as skipped without the flag
 	}
 	all, err := peers.ReadList(*list)
 	if err != nil {
@@ -185,7 +186,7 @@ func playReal(t *testing.T, peer peers.Peer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := proc.Fill(t.Context(), swarm, 7, 3); err != nil { // rooms of 3, 3 and 1
+	if err := proc.Fill(t.Context(), swarm, 7, 3); err != nil { // rooms of 3, 3 and 1 players
 		t.Fatal(err)
 	}
 	res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: time.Second, Drain: time.Minute})
@@ -209,11 +210,11 @@ func playReal(t *testing.T, peer peers.Peer) {
 	}
 }
 
-// recorder keeps what the first player hears, and has all players say the payload of the test.
+// recorder records what the first player receives, and makes all players send the test's payload.
 type recorder struct {
 	loadgen.Protocol
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	player string
 	r      recording
 }

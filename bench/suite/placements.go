@@ -16,10 +16,10 @@ import (
 	"troupe/bench/server"
 )
 
-// eventsMax is how long the last events are waited for when the load has ended.
+// eventsMax is the maximum wait for the last events after the load.
 const eventsMax = 10 * time.Second
 
-// placements starts placements for two players with latencies, and waits for the event of each.
+// placements starts placements for two players with latencies and waits for the event of each placement.
 func (r *run) placements(ctx context.Context, proc *server.Process) (round result.Round, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -71,14 +71,14 @@ func placement(id string) any {
 	}
 }
 
-// waiters are the placements whose event has not come yet.
+// waiters are the placements whose event has not arrived yet.
 type waiters struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	calls *calls
 	due   map[string]time.Time
 }
 
-// await sets who takes the placements that have ended.
+// await sets the calls that record the ended placements.
 func (w *waiters) await(k *calls) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ func (w *waiters) left() int {
 	return len(w.due)
 }
 
-// listen reads events until ctx ends; then the channel is closed.
+// listen reads events until ctx ends. Then it closes done.
 func (w *waiters) listen(ctx context.Context, proc *server.Process) (done chan struct{}, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+proc.Announce.API+"/events", nil)
 	if err != nil {
@@ -149,10 +149,10 @@ func (w *waiters) event(data []byte) {
 	if e.Detail.Type != "PlacementFulfilled" {
 		err = errors.New(e.Detail.Type)
 	}
-	w.calls.done(due, err) // set before the first placement
+	w.calls.done(due, err) // calls is set before the first placement starts
 }
 
-// finish waits until there is no event to come, or it takes too long: those have failed.
+// finish waits until no event is pending, for at most eventsMax. It records the remaining placements as failed.
 func (w *waiters) finish(ctx context.Context) {
 	for late := time.Now().Add(eventsMax); w.left() > 0 && time.Now().Before(late); {
 		if rest(ctx, 5*time.Millisecond) != nil {

@@ -12,7 +12,8 @@ import (
 	"troupe/bench/server"
 )
 
-// coalescedBare gathers messages as coalesced does: the most that can be had by that on a machine.
+// coalescedBare is the bare relay with the same flush interval as coalesced. It shows how much coalescing can gain on
+// the machine.
 const coalescedBare = "bare 15 ms"
 
 var rampWorkloads = []Workload{
@@ -39,7 +40,8 @@ func rampOf(name, about string, servers func(*run) []served, goals []result.Goal
 		Params: Params{Rooms: 250, Players: 8, Hz: 1, Payload: 64, Warmup: time.Second, Measure: 3 * time.Second, Rounds: 3},
 		quick:  func(p *Params) { p.Warmup, p.Measure = 10*time.Millisecond, 100*time.Millisecond },
 		lasts: func(p Params) time.Duration {
-			// At most: all tries and that of half the load; those that are too much end with a drain, and most of them with a fresh server.
+			// Upper bound: all tries and the final one at half the load. Each bad load ends with a drain, and most bad
+			// loads are followed by a new server.
 			again := Params{Rooms: p.Rooms, Players: p.Players}.lasts()
 			bad := time.Duration(1 + rampHalvings)
 			return time.Duration(rampTries+1)*(p.Warmup+p.Measure) + (1+bad)*again + (bad+rampRepeats)*rampDrain
@@ -49,30 +51,32 @@ func rampOf(name, about string, servers func(*run) []served, goals []result.Goal
 }
 
 const (
-	// rampLimit is the p99 that a load must stay under.
+	// rampLimit is the p99 latency that a good load must stay below.
 	rampLimit = 50 * time.Millisecond
-	// rampDoublings bounds the loads that are each twice the one before; rampHalvings is how often the range between the
-	// last good one and the first bad one is halved after that.
+	// rampDoublings bounds how many loads are tried by doubling the previous one. rampHalvings is how often the range
+	// between the last good and the first bad load is halved afterwards.
 	rampDoublings = 7
 	rampHalvings  = 3
-	// rampRepeats bounds how often a ramp repeats loads near the limit. Near is a p99 between rampNear and rampFar of the limit: there, chance
-	// decides on which side the same load comes out. It also decides if others use more than rampOthers of the machine.
+	// rampRepeats bounds how often a ramp repeats loads near the limit. A load is near the limit if its p99 is between
+	// rampNear and rampFar times rampLimit. Repeating it may give the opposite result by chance. A bad load is also
+	// repeated if other programs used more than rampOthers of the machine.
 	rampRepeats = 3
-	// rampTries bounds all tries of a ramp, so that it ends in time: the more loads there are, the fewer are repeated.
+	// rampTries bounds the total number of tries of a ramp, and thereby its duration. The more loads the search needs,
+	// the fewer are repeated.
 	rampTries = 11
-	// rampDrain is how long late messages are waited for: what is later than this is far above the limit.
+	// rampDrain is the maximum wait for late messages. A later message is far above rampLimit anyway.
 	rampDrain  = time.Second
 	rampOthers = 0.15
 	rampNear   = 0.8
 	rampFar    = 2.0
-	// firstAgain is how often the smallest load is repeated if it was too much.
+	// firstAgain is how often the smallest load is repeated if it was too high.
 	firstAgain = 2
-	// deliveredMin is the share of the messages that must have arrived.
+	// deliveredMin is the minimum share of messages that must arrive.
 	deliveredMin = 0.99
 )
 
-// ramp raises the load until it is too much, and looks for the largest that is not. After a load that was too much it starts a fresh
-// server: full queues and lost players would spoil the next load.
+// ramp raises the load until it is too high and searches for the highest good load. After a bad load it starts a new
+// server, because full queues and lost players would distort the next load.
 func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) {
 	players := r.p.Rooms * r.p.Players
 	l := &ladder{r: r, search: search{first: r.p.Hz}}
@@ -95,29 +99,29 @@ func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) 
 	return l.round(), nil
 }
 
-// ladder is one ramp.
+// ladder is the state of one ramp.
 type ladder struct {
 	r      *run
 	search search
 	done   bool
-	again  int // how often the smallest load was repeated
-	near   int // how often others were, because they were near the limit
-	tries  int // of all loads
-	high   try // the smallest load that was too much so far
+	again  int // number of repeats of the smallest load
+	near   int // number of repeats of other loads because they were near the limit
+	tries  int // number of tries of all loads
+	high   try // smallest bad load so far
 
-	proc  *server.Process // of now, as the next two
+	proc  *server.Process // current process; empty and swarm belong to it
 	swarm *loadgen.Swarm
-	empty int64 // bytes resident before the players came
+	empty int64 // resident bytes before the players joined
 
 	steps []result.Step
 	best  struct {
 		step  result.Step
 		round result.Round
-		kib   float64 // memory per player; 0: not known
+		kib   float64 // KiB of memory per player; 0: unknown
 	}
 }
 
-// climb tries loads until one is too much, or the search is over.
+// climb tries loads until one is bad or the search is finished.
 func (l *ladder) climb(ctx context.Context) error {
 	for {
 		hz, more := l.search.next()
@@ -142,7 +146,7 @@ func (l *ladder) climb(ctx context.Context) error {
 		l.steps = append(l.steps, t.step)
 		good := t.step.Good
 		if !good && l.search.low == 0 && l.again < firstAgain {
-			l.again++ // even the smallest load: something else may have disturbed it
+			l.again++ // even the smallest load is bad: it may have been disturbed
 			return nil
 		}
 		if l.search.tell(hz, good); !good {
@@ -155,7 +159,7 @@ func (l *ladder) climb(ctx context.Context) error {
 	}
 }
 
-// round is what the ramp has brought.
+// round returns the result of the ramp.
 func (l *ladder) round() result.Round {
 	if l.search.low == 0 {
 		l.r.warn("p99 is above %v with the smallest load already: the server or the machine is too slow, or busy with something else", rampLimit)
@@ -172,16 +176,16 @@ func (l *ladder) round() result.Round {
 	return round
 }
 
-// search looks for the largest value that is good: it doubles the first one until it is not, and then halves the range
-// between the last good one and the first bad one a few times.
+// search finds the highest good value. It doubles the first value until a value is bad. Then it halves the range
+// between the last good and the first bad value a few times.
 type search struct {
 	first     float64
-	low, high float64 // the largest good and the smallest bad one so far; 0: none yet
+	low, high float64 // largest good and smallest bad value so far; 0: none yet
 	tried     int
 	halved    int
 }
 
-// next is the value to try, false: all is known.
+// next returns the next value to try. more is false if the search is finished.
 func (s *search) next() (value float64, more bool) {
 	switch {
 	case s.low == 0 && s.high == 0:
@@ -194,7 +198,7 @@ func (s *search) next() (value float64, more bool) {
 	return math.Sqrt(s.low * s.high), s.halved < rampHalvings
 }
 
-// left is how many values there are to tell at most, with the one that next returned.
+// left returns how many values may still have to be tried, including the one that next returned.
 func (s *search) left() int {
 	if s.high > 0 {
 		return rampHalvings - s.halved
@@ -202,7 +206,7 @@ func (s *search) left() int {
 	return rampDoublings - s.tried + rampHalvings
 }
 
-// tell says whether a value was good.
+// tell records whether a value was good.
 func (s *search) tell(value float64, good bool) {
 	s.tried++
 	if s.low > 0 && s.high > 0 {
@@ -215,20 +219,20 @@ func (s *search) tell(value float64, good bool) {
 	}
 }
 
-// try is one try of a load.
+// try is the result of one try of a load.
 type try struct {
 	step  result.Step
 	round result.Round
-	near  bool          // another try may well have the other result
-	bound time.Duration // by which the generator was late, if that and not the server was why the load was too much; else 0
+	near  bool          // repeating the load may give the opposite result
+	bound time.Duration // lateness of the generator if it, not the server, made the load bad; otherwise 0
 	lost  bool          // players lost their connections
 }
 
-// tally counts the tries of one load.
+// tally counts the good and bad tries of one load.
 type tally struct{ good, bad int }
 
-// again takes one more try and reports whether the load is to be tried again: near the limit it takes two tries that agree. So the
-// last try says what the load is.
+// again records a try and reports whether the load must be tried again. Near the limit, two tries must agree. The last
+// try therefore gives the result.
 func (t *tally) again(good, near bool) bool {
 	if good {
 		t.good++
@@ -238,7 +242,7 @@ func (t *tally) again(good, near bool) bool {
 	return near && t.good < 2 && t.bad < 2
 }
 
-// decide tries a load, near the limit up to three times, and returns the last try.
+// decide tries a load, up to three times if it is near the limit, and returns the last try.
 func (l *ladder) decide(ctx context.Context, hz float64) (t try, err error) {
 	var all tally
 	for {
@@ -250,16 +254,17 @@ func (l *ladder) decide(ctx context.Context, hz float64) (t try, err error) {
 	}
 }
 
-// mayRepeat reports whether there is time to try a load again: all others that may still come are tried, too.
+// mayRepeat reports whether there is time to repeat a load, given that all remaining loads of the search must still be
+// tried.
 func (l *ladder) mayRepeat() bool {
 	return l.near < rampRepeats && l.tries+l.search.left() <= rampTries
 }
 
-// disturbed reports whether a load may have been too much because others used the machine.
+// disturbed reports whether a load may be bad because other programs used the machine.
 func (t *try) disturbed() bool { return !t.step.Good && !t.lost && t.step.Others > rampOthers }
 
-// judge notes that a load that the result depends on was too much for the generator, or perhaps only for what others had left of
-// the machine.
+// judge marks the result as invalid if a load that it depends on was too high only for the generator, or perhaps only
+// because other programs used the machine.
 func (l *ladder) judge(t try) {
 	if t.disturbed() {
 		l.r.provesNothing("the load of %.0f/s was too much while others used %.0f %% of the machine", t.step.Offered, 100*t.step.Others)
@@ -269,7 +274,7 @@ func (l *ladder) judge(t try) {
 	}
 }
 
-// try tries a load once. One that ends the players' connections is too much.
+// try tries a load once. A load that makes players lose their connections is bad.
 func (l *ladder) try(ctx context.Context, hz float64) (t try, err error) {
 	players := float64(l.swarm.Size())
 	offered := hz * players * float64(l.r.p.Players)
@@ -290,10 +295,11 @@ func (l *ladder) try(ctx context.Context, hz float64) (t try, err error) {
 	return t, ctx.Err()
 }
 
-// withinLimit reports whether a load was not too much: nearly all of it was sent, arrived, and did so in time.
+// withinLimit reports whether a load was good: nearly all of it was sent and arrived, and the p99 latency was below
+// rampLimit.
 func withinLimit(load *loadgen.Result) bool { return complete(load) && load.Latency.P99 < rampLimit }
 
-// nearLimit reports whether the same load might as well be on the other side of the limit when it is tried again.
+// nearLimit reports whether repeating the load may give the opposite result.
 func nearLimit(load *loadgen.Result) bool {
 	share := float64(load.Latency.P99) / float64(rampLimit)
 	return complete(load) && share > rampNear && share < rampFar

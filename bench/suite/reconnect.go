@@ -41,7 +41,7 @@ func exactlyOnce() (goals []result.Goal) {
 	return goals
 }
 
-// resumesLifted are limits that players run into who are cut again and again, from one address.
+// resumesLifted disables limits that the players would reach, because they reconnect often and share one address.
 var resumesLifted = []string{
 	"limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
 	"dtls.hellosPerIPPerSecond=0", "dtls.halfOpen=0", "dtls.hellosPerSecond=0",
@@ -50,14 +50,15 @@ var resumesLifted = []string{
 const (
 	// dialsMax bounds the concurrent logins at the start.
 	dialsMax = 64
-	// backMax is how long all players may take to be back, and the last messages to arrive.
+	// backMax is how long it may take until all players are back, and until the last messages have arrived.
 	backMax = time.Minute
-	// quietMax is how long nothing arrives before what is missing is lost; quietForgetful is that of a host that keeps nothing.
+	// quietMax is the time without arrivals after which missing messages count as lost. quietForgetful is its value for a
+	// host that does not retain messages.
 	quietMax       = 5 * time.Second
 	quietForgetful = time.Second
 )
 
-// reconnects is one measurement of players who are cut off.
+// reconnects is one measurement of players whose connections are cut.
 type reconnects struct {
 	r       *run
 	via     client.Transport
@@ -67,11 +68,12 @@ type reconnects struct {
 	ends    sync.WaitGroup
 	random  *rand.Rand
 
-	times  *loadgen.Histogram // from the cut until a player was back
-	failed int                // players who were not
+	times  *loadgen.Histogram // time from the cut until a player was back
+	failed int                // number of players who did not come back
 }
 
-// reconnects are players over ws and over KCP, and those of a host that keeps nothing; of a host that runs already those over ws.
+// reconnects returns the subjects: players over ws and over KCP, and players of a host that does not retain messages. A
+// host that is already running is measured over ws only.
 func (r *run) reconnects(cut func(*reconnects, context.Context, result.Figures) error) []subject {
 	of := func(name string, via client.Transport, quiet time.Duration, sets ...string) subject {
 		spec := r.host(append(sets, resumesLifted...)...)
@@ -97,7 +99,7 @@ func (r *run) reconnects(cut func(*reconnects, context.Context, result.Figures) 
 	}
 }
 
-// enter lets all players in.
+// enter logs in all players.
 func (c *reconnects) enter(ctx context.Context, proc *server.Process) error {
 	sdk, err := traffic{via: c.via}.sdk(proc)
 	if err != nil {
@@ -145,7 +147,7 @@ func (c *reconnects) leave() {
 			if c.failed == 0 {
 				p.c.Close()
 			} else {
-				p.c.Abort() // a goodbye takes seconds of those who cannot say it
+				p.c.Abort() // no goodbye: a player without a connection would wait seconds for it
 			}
 			<-slots
 		})
@@ -154,7 +156,7 @@ func (c *reconnects) leave() {
 	c.ends.Wait()
 }
 
-// measure has all play, cuts them, and counts what has arrived.
+// measure lets all players play, cuts them, and counts what arrives.
 func (c *reconnects) measure(ctx context.Context, proc *server.Process, f result.Figures, cut func(*reconnects, context.Context, result.Figures) error) error {
 	playing, halt := context.WithCancel(ctx)
 	var pacer sync.WaitGroup
@@ -188,7 +190,7 @@ func (c *reconnects) measure(ctx context.Context, proc *server.Process, f result
 	return errors.Join(ctx.Err(), proc.Alive())
 }
 
-// play sends for all players at their rate, evenly spread over time.
+// play sends messages for all players at their rate, evenly spread over time.
 func (c *reconnects) play(ctx context.Context) {
 	payload := make([]byte, c.r.p.Payload)
 	each := time.Duration(float64(time.Second) / c.r.p.Hz / float64(len(c.players)))
@@ -201,7 +203,8 @@ func (c *reconnects) play(ctx context.Context) {
 	}
 }
 
-// single cuts players one at a time, each when it is due or the one before is back.
+// single cuts players one at a time. Each cut happens at its scheduled time, or when the previous player is back if
+// that is later.
 func (c *reconnects) single(ctx context.Context, _ result.Figures) error {
 	begun := time.Now()
 	cuts := max(1, int(c.r.p.Rate*c.r.p.Measure.Seconds()))
@@ -212,7 +215,7 @@ func (c *reconnects) single(ctx context.Context, _ result.Figures) error {
 		p := c.players[c.random.IntN(len(c.players))]
 		c.waitFor(ctx, p.cut(), time.Now().Add(backMax))
 		if c.failed > 0 {
-			break // it would be cut again
+			break // the same player would be cut again
 		}
 	}
 	return ctx.Err()
@@ -225,7 +228,7 @@ func (c *reconnects) storm(ctx context.Context, f result.Figures) error {
 	for i, p := range c.players {
 		back[i] = p.cut()
 	}
-	cut := time.Now() // a machine that is full takes seconds to cut thousands
+	cut := time.Now() // cutting thousands of players takes seconds on a busy machine
 	for _, b := range back {
 		c.waitFor(ctx, b, cut.Add(backMax))
 	}
@@ -235,7 +238,7 @@ func (c *reconnects) storm(ctx context.Context, f result.Figures) error {
 	return ctx.Err()
 }
 
-// waitFor waits for one player until a deadline.
+// waitFor waits until one player is back or the deadline has passed.
 func (c *reconnects) waitFor(ctx context.Context, back <-chan time.Duration, deadline time.Time) {
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
@@ -243,7 +246,7 @@ func (c *reconnects) waitFor(ctx context.Context, back <-chan time.Duration, dea
 	case took := <-back:
 		c.times.Record(took)
 		return
-	default: // the deadline of many may be over, and this one have been in time
+	default: // the deadline may have passed during the waits for other players, although this player was back in time
 	}
 	select {
 	case took := <-back:
@@ -254,7 +257,7 @@ func (c *reconnects) waitFor(ctx context.Context, back <-chan time.Duration, dea
 	}
 }
 
-// await waits for the last messages: until none is missing, or none has come for a while.
+// await waits until no message is missing, or until none has arrived for c.quiet.
 func (c *reconnects) await(ctx context.Context) {
 	last, since := uint64(0), time.Now()
 	for deadline := time.Now().Add(backMax); time.Now().Before(deadline); {
@@ -276,7 +279,7 @@ func (c *reconnects) count(f result.Figures) {
 	for _, p := range c.players {
 		missing := p.missing()
 		p.mu.Lock()
-		if p.back != nil { // it did not come back: its player session has ended, which is counted as failed
+		if p.back != nil { // the player did not come back: its player session has ended, and the player counts as failed
 			out, missing = out+missing, 0
 		}
 		sent += p.sent

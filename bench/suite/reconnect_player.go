@@ -11,33 +11,33 @@ import (
 	"troupe/transport/client"
 )
 
-// numberBytes is the size of the stamp in a payload: the sender's index in its room and the number of the message.
+// numberBytes is the size of the stamp in a payload: the sender's index in its room, and the number of the message.
 const numberBytes = 12
 
-// cutPlayer is one client whose connection is cut, and what it has received.
+// cutPlayer is one client whose connection is cut, with counters of what it has received.
 type cutPlayer struct {
 	c     *client.Client
-	index int // in its room
+	index int // index in its room
 	room  *cutRoom
 	// owned by the pacer
 	sent, unsent uint64
 
 	mu sync.Mutex
 	// guarded by mu
-	from       []uint64 // by the sender's index: the highest number
+	from       []uint64 // highest number received, by the sender's index
 	received   uint64
 	lost       uint64
 	duplicated uint64
 	replayed   uint64
 	gaps       uint64
 	cutAt      time.Time
-	back       chan time.Duration // receives the time of the next reconnect; nil if it is not awaited
+	back       chan time.Duration // receives the duration of the next reconnect; nil if no reconnect is expected
 }
 
-// cutRoom is the players of one game session.
+// cutRoom holds the players of one game session.
 type cutRoom struct{ players []*cutPlayer }
 
-// dial logs a player in and handles its events until it ends.
+// dial logs in a player and starts a goroutine that handles its events.
 func (c *reconnects) dial(ctx context.Context, rm *cutRoom, index int, login loadgen.Login, sdk *loadgen.SDK) (err error) {
 	p := &cutPlayer{index: index, room: rm, from: make([]uint64, len(rm.players))}
 	p.c, err = client.Dial(ctx, client.Options{
@@ -87,8 +87,7 @@ func (p *cutPlayer) listen() {
 	}
 }
 
-// send sends the player's next message. A message that cannot be sent counts as unsent; it
-// is not expected to arrive.
+// send sends the player's next message. A message that cannot be sent counts as unsent and is not expected to arrive.
 func (p *cutPlayer) send(ctx context.Context, payload []byte) {
 	binary.LittleEndian.PutUint32(payload, uint32(p.index))
 	binary.LittleEndian.PutUint64(payload[4:], p.sent+1)
@@ -99,7 +98,7 @@ func (p *cutPlayer) send(ctx context.Context, payload []byte) {
 	}
 }
 
-// cut drops the connection. The channel receives the time until the player has reconnected.
+// cut drops the connection. The returned channel receives the time until the player has reconnected.
 func (p *cutPlayer) cut() <-chan time.Duration {
 	back := make(chan time.Duration, 1)
 	p.mu.Lock()
@@ -109,7 +108,7 @@ func (p *cutPlayer) cut() <-chan time.Duration {
 	return back
 }
 
-// missing returns how many messages from its room have not arrived yet.
+// missing returns how many of the newest messages from its room have not arrived yet.
 func (p *cutPlayer) missing() (n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

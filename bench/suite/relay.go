@@ -17,16 +17,16 @@ import (
 const (
 	bareRelay = "bare"
 	host      = "troupe"
-	coalesced = "troupe 15 ms" // flush.interval: what goes to one player is gathered for so long
-	colyseus  = "colyseus"     // of bench/peers, given with --peer
-	forgetful = "without acks" // reconnect.acknowledge=false: nothing is kept after it was written
-	noScript  = "no-op script" // beside the user's own: a script that does nothing with the same messages
+	coalesced = "troupe 15 ms" // flush.interval: messages to one player are collected for this long
+	colyseus  = "colyseus"     // a server of bench/peers, given with --peer
+	forgetful = "without acks" // reconnect.acknowledge=false: no message is retained once it has been written
+	noScript  = "no-op script" // compared with the user's own script: a script that ignores the same messages
 )
 
 const coalescing = "flush.interval=15ms"
 
-// warmup is two rounds of pings and a little more. Until a stock player pings, the host keeps its messages, and the pools of messages
-// grow.
+// warmup is two ping intervals and a little more. The host retains messages until a stock player pings, and its message
+// pools grow until then.
 const warmup = 7 * time.Second
 
 var relayWorkloads = []Workload{
@@ -45,12 +45,13 @@ var relayWorkloads = []Workload{
 	acknowledged("acks-stock", "what acknowledgements cost, with stock players, whose pings carry marks", 0),
 }
 
-// colyseusKeepsUp is where its CPU can be compared. When it is full, messages wait in its queues for seconds and are then written
-// many at a time, which costs less for each. Try a smaller --hz there.
+// colyseusKeepsUp is the precondition for comparing the CPU of Colyseus. An overloaded Colyseus queues messages for
+// seconds and then writes many at once, which costs less per message. In that case, use a smaller --hz.
 var colyseusKeepsUp = result.Goal{Subject: colyseus, Figure: "p99_ms", Plus: float64(rampLimit.Milliseconds())}
 
-// exact are the goals that everything arrives and that a delivery allocates nothing. The bound is 0.01 and not 0, because the count is that
-// of the whole process: it answers pings, runs timers, and fills pools again that a collection has emptied.
+// exact returns the goals that every message arrives and that a delivery does not allocate. The bound for allocations
+// is 0.01, not 0, because they are counted for the whole process, which also answers pings, runs timers, and refills
+// pools after a garbage collection.
 func exact(name string) []result.Goal {
 	return []result.Goal{
 		{Subject: name, Figure: "delivered_share", Plus: 1, AtLeast: true},
@@ -59,7 +60,7 @@ func exact(name string) []result.Goal {
 	}
 }
 
-// relayed is a workload in which rooms of players talk to themselves.
+// relayed returns a workload in which the players of each room send messages to their own room.
 func relayed(name, about string, p Params, goals ...result.Goal) Workload {
 	p.Payload, p.Warmup, p.Measure, p.Rounds = 64, warmup, 8*time.Second, 3
 	return Workload{
@@ -73,18 +74,18 @@ func relayed(name, about string, p Params, goals ...result.Goal) Workload {
 	}
 }
 
-// traffic is what players send.
+// traffic describes what players send.
 type traffic struct {
 	to   loadgen.Target
-	via  client.Transport // 0: players are bare WebSockets; else they use Troupe's Go client
-	fast bool             // players use the fast channel
-	// ready, if set, prepares the host before the players come.
+	via  client.Transport // 0: bare WebSocket; otherwise the transport of Troupe's Go client
+	fast bool             // use the fast channel
+	// ready, if set, prepares the host before the players connect.
 	ready func(ctx context.Context, proc *server.Process) error
-	// beside, if set, runs during the load. Its context ends it.
+	// beside, if set, runs during the load until its context is cancelled.
 	beside func(ctx context.Context, proc *server.Process) error
 }
 
-// acknowledged compares a host that keeps messages until they are acknowledged with one that does not.
+// acknowledged compares a host that retains messages until they are acknowledged with a host that does not.
 func acknowledged(name, about string, via client.Transport) Workload {
 	return Workload{
 		Name: name, About: about, Params: Params{Rooms: 25, Players: 8, Hz: 20, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
@@ -95,16 +96,17 @@ func acknowledged(name, about string, via client.Transport) Workload {
 	}
 }
 
-// served is a server to be loaded.
+// served is a server to be measured under load.
 type served struct {
 	name string
 	spec server.Spec
 }
 
-// hostOnly is the host alone, or the one that the caller has named.
+// hostOnly returns only the host, or the host that the caller has named.
 func (r *run) hostOnly() []served { return []served{{host, r.host()}} }
 
-// besideBare is the yardstick, the host, and the host with coalescing; of a host that runs already only that.
+// besideBare returns the bare relay, the host, the host with coalescing, and the peers. If the host to measure is
+// already running, it is the only one.
 func (r *run) besideBare() []served {
 	if r.o.Against != nil {
 		return r.hostOnly()
@@ -121,14 +123,14 @@ func (r *run) each(all []served, measure func(r *run, ctx context.Context, spec 
 	return subjects
 }
 
-// servers are subjects that get the same traffic.
+// servers makes subjects that all get the same traffic.
 func (r *run) servers(t traffic, all []served) []subject {
 	return r.each(all, func(r *run, ctx context.Context, spec server.Spec) (result.Round, error) {
 		return r.relay(ctx, spec, t)
 	})
 }
 
-// with starts a server, does something, and ends it.
+// with starts a server, calls do, and stops the server.
 func (r *run) with(ctx context.Context, spec server.Spec, do func(proc *server.Process) error) (err error) {
 	proc, err := r.start(ctx, spec)
 	if err != nil {
@@ -143,7 +145,7 @@ func (r *run) with(ctx context.Context, spec server.Spec, do func(proc *server.P
 	return do(proc)
 }
 
-// relay is one measurement of one server.
+// relay makes one measurement of one server.
 func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
 	cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1, To: t.to}
 	own := r.o.Script != "" && r.now == host
@@ -196,7 +198,7 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 	return round, nil
 }
 
-// filled makes a swarm of players in rooms, does something with it, and ends it.
+// filled creates a swarm, connects players, calls do, and closes the swarm.
 func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Config, players int, do func(*loadgen.Swarm) error) (err error) {
 	cfg.Addr = proc.Announce.WS
 	if cfg.Protocol, err = peers.Find(proc.Announce.Protocol); err != nil {
@@ -213,7 +215,7 @@ func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Conf
 	return do(swarm)
 }
 
-// told adds to the error of a host what can be done about it.
+// told adds advice for the user to an error of a host.
 func (r *run) told(err error, proc *server.Process) error {
 	answer := new(server.AnswerError)
 	switch {

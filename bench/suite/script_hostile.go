@@ -11,10 +11,10 @@ import (
 	"troupe/bench/server"
 )
 
-// alone is the subject without a hostile script. The others are compared with it.
+// alone is the subject without a hostile script. The other subjects are compared with it.
 const alone = "alone"
 
-// besideTimes is how many times longer the p99 of a game may be while a hostile script runs on the same host.
+// besideTimes is the allowed factor between the p99 of a game next to a hostile script and the p99 of a game alone.
 const besideTimes = 1.5
 
 // hostileScripts are calls that run while other game sessions are measured.
@@ -24,14 +24,15 @@ var hostileScripts = []struct{ name, call string }{
 	{"recursion", "(function f() { f(); })();"},
 }
 
-// hostileText makes a script of a call. A timer makes the call, so that an error that the script does not catch ends the game session.
+// hostileText is the format string of a script that makes such a call. A timer makes the call, so that an uncaught error ends the
+// game session.
 const hostileText = `exports.ssExports = {
   init() {}, onProcessStarted: () => true, onPlayerConnect: () => true, onHealthCheck: () => true,
   onStartGameSession() { setTimeout(function onMessage() { %s }, 100); },
 };
 `
 
-// hostileGoals: each hostile script leaves the other games their latency and their messages.
+// hostileGoals requires that the other games keep their latency and lose no messages next to each hostile script.
 func hostileGoals() (goals []result.Goal) {
 	for _, h := range hostileScripts {
 		goals = append(goals, result.Goal{Subject: h.name, Figure: "p99_ms", Over: alone, Times: besideTimes}, result.Goal{Subject: h.name, Figure: "delivered_share", Plus: 1, AtLeast: true})
@@ -39,14 +40,16 @@ func hostileGoals() (goals []result.Goal) {
 	return goals
 }
 
-// besideHostile are game sessions with players: alone, and with each hostile script on the same host.
+// besideHostile returns the subjects: game sessions with players alone, and next to each hostile script on the same
+// host.
 func (r *run) besideHostile() []subject {
 	subjects := []subject{r.playerOn(alone, echoFleet)}
 	for _, h := range hostileScripts {
 		subjects = append(subjects, r.subject(h.name, r.host(), func(ctx context.Context) (round result.Round, err error) {
 			made := 0
 			hostile := scriptFleet{id: "fleet-hostile", launch: "hostile.js", text: fmt.Sprintf(hostileText, h.call)}
-			settings := fmt.Sprintf("script: {callback: %v}\n", max(r.p.Measure/4, 500*time.Millisecond)) // so the host ends it a few times
+			// short enough that the host ends the script a few times
+			settings := fmt.Sprintf("script: {callback: %v}\n", max(r.p.Measure/4, 500*time.Millisecond))
 			spec, err := r.fleets(r.host(), settings, echoFleet, hostile)
 			if err != nil {
 				return round, err
@@ -64,7 +67,7 @@ func (r *run) besideHostile() []subject {
 	return subjects
 }
 
-// keepOne keeps one game session of a fleet running, and returns how many it made when ctx has ended.
+// keepOne keeps one game session of a fleet running until ctx ends. It returns how many sessions it created.
 func keepOne(ctx context.Context, proc *server.Process, fleet string) (made int, err error) {
 	if err := proc.AwaitFleet(ctx, fleet); err != nil {
 		return 0, err

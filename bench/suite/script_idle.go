@@ -10,7 +10,7 @@ import (
 	"troupe/bench/server"
 )
 
-// idleScripts makes game sessions that run a script, in which nothing happens, and reads the memory of the host.
+// idleScripts creates game sessions that run an idle script, and reads the memory of the host.
 func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.Round, err error) {
 	round.Figures = make(result.Figures)
 	f := round.Figures
@@ -44,7 +44,7 @@ func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.R
 	return round, err
 }
 
-// sessions makes as many game sessions of a fleet as there are rooms, and waits until all are ACTIVE.
+// sessions creates r.p.Rooms game sessions of a fleet and waits until all are ACTIVE.
 func (r *run) sessions(ctx context.Context, proc *server.Process, fleet string) (ids []string, err error) {
 	for range r.p.Rooms {
 		id, err := proc.CreateGameSession(ctx, fleet, 8)

@@ -49,7 +49,7 @@ var scriptWorkloads = []Workload{
 	},
 }
 
-// fileOfEach: a game session without players has its log open.
+// fileOfEach returns the number of open files: a game session without players has only its log open.
 func fileOfEach(p Params) int { return p.Rooms }
 
 // Names of subjects.
@@ -63,22 +63,22 @@ const (
 //go:embed scripts/*.js
 var scripts embed.FS
 
-// scriptFleet is a fleet of a host whose game sessions run a script.
+// scriptFleet is a fleet whose game sessions run a script.
 type scriptFleet struct {
 	id         string
-	launch     string // file of the script
-	text       string // its content; empty: it is one of the suite's
-	with       string // another file of the suite's that it requires
+	launch     string // file name of the script
+	text       string // content of the script; empty: an embedded script of the suite
+	with       string // another embedded file, which the script requires
 	parameters string
-	own        string // file or folder of the user's, instead of the suite's
+	own        string // the user's own file or folder, used instead of an embedded script
 }
 
-// userFleet is the fleet that players play on.
+// userFleet is the fleet of the players.
 const userFleet = "fleet-script"
 
 var echoFleet = scriptFleet{id: userFleet, launch: "echo.js"}
 
-// line is the fleet in a configuration. The files are written.
+// line writes the script files and returns the fleet as a line of the configuration.
 func (f *scriptFleet) line(dir string) (string, error) {
 	head := fmt.Sprintf("- {id: %s, name: %s, gameSessionsMax: %d, ", f.id, f.id, roomsMax)
 	if f.own != "" {
@@ -110,7 +110,8 @@ func (f *scriptFleet) line(dir string) (string, error) {
 	return head + fmt.Sprintf("script: %q, launchPath: %s, launchParameters: %q}\n", folder, f.launch, f.parameters), nil
 }
 
-// fleets is a host with fleets that run scripts; players play on the first. settings are further lines of the configuration.
+// fleets returns a host with fleets that run scripts. Players play on the first fleet. settings are additional lines of
+// the configuration.
 func (r *run) fleets(spec server.Spec, settings string, all ...scriptFleet) (_ server.Spec, err error) {
 	spec.FleetID = all[0].id
 	var text strings.Builder
@@ -127,14 +128,14 @@ func (r *run) fleets(spec server.Spec, settings string, all ...scriptFleet) (_ s
 	return spec, err
 }
 
-// playerOn is a subject whose players send to the script of a fleet.
+// playerOn returns a subject whose players send messages to the script of a fleet.
 func (r *run) playerOn(name string, fleet scriptFleet) subject {
 	return r.scriptedHost(name, fleet, func(r *run, ctx context.Context, spec server.Spec) (result.Round, error) {
 		return r.relay(ctx, spec, traffic{to: loadgen.ToServer})
 	})
 }
 
-// scriptedHost is a subject that measures a host with one fleet.
+// scriptedHost returns a subject that measures a host with one fleet.
 func (r *run) scriptedHost(name string, fleet scriptFleet, measure func(*run, context.Context, server.Spec) (result.Round, error)) subject {
 	return r.subject(name, r.host(), func(ctx context.Context) (result.Round, error) {
 		spec, err := r.fleets(r.host(), "", fleet)

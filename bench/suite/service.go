@@ -60,7 +60,7 @@ var serviceWorkloads = []Workload{
 
 func someCallers(Params) int { return callers }
 
-// serviceConfig is that of a host with many places in three locations, and a queue over them.
+// serviceConfig configures a host with many slots for game sessions in three locations, and a queue over them.
 const serviceConfig = `locations: [{name: us-west-2}, {name: eu-west-1}]
 fleets:
 - {id: fleet-a, name: a, gameSessionsMax: 1000000, locations: [{name: us-west-2}, {name: eu-west-1}]}
@@ -74,7 +74,7 @@ drain: {grace: 0s}
 
 const serviceFleet = "fleet-a"
 
-// stored is a host whose store is a file of the run.
+// stored returns a host whose store is a file in the folder of the run.
 func (r *run) stored(store string) (server.Spec, error) {
 	spec := r.host("store.path=" + filepath.Join(r.dir, store))
 	spec.FleetID = serviceFleet
@@ -83,16 +83,16 @@ func (r *run) stored(store string) (server.Spec, error) {
 	return spec, err
 }
 
-// service is a host whose service API is called.
+// service returns a subject that measures calls of a host's service API.
 func (r *run) service(measure func(*run, context.Context, *server.Process) (result.Round, error)) []subject {
 	return r.onStore(r.stored, measure)
 }
 
-// onStore is a host that spec describes, with a new store in each round.
+// onStore returns a subject for the host that describe returns. Each round uses a new store.
 func (r *run) onStore(describe func(store string) (server.Spec, error), measure func(*run, context.Context, *server.Process) (result.Round, error)) []subject {
 	round := 0
 	return []subject{r.subject(host, r.host(), func(ctx context.Context) (got result.Round, err error) {
-		round++ // each has a store of its own
+		round++ // each round has its own store
 		spec, err := describe(fmt.Sprintf("store-%d.db", round))
 		if err != nil {
 			return got, err
@@ -107,11 +107,11 @@ func (r *run) onStore(describe func(store string) (server.Spec, error), measure 
 	})}
 }
 
-// playerSessions reserves seats, one call each.
+// playerSessions reserves seats with one call each.
 func (r *run) playerSessions(ctx context.Context, proc *server.Process) (round result.Round, err error) {
 	seats := int(r.p.Rate * (r.p.Warmup + r.p.Measure).Seconds())
 	var sessions []string
-	for range seats/(playersMax/2) + 1 { // half full, so that none is at its bound
+	for range seats/(playersMax/2) + 1 { // half-full sessions, so that none reaches its limit
 		id, err := proc.CreateGameSession(ctx, serviceFleet, playersMax)
 		if err != nil {
 			return round, err
@@ -141,15 +141,16 @@ func (r *run) playerSessions(ctx context.Context, proc *server.Process) (round r
 }
 
 const (
-	// searchKinds is how many maps the game sessions have, and searchFilter finds those of one.
+	// searchKinds is the number of different maps of the game sessions. searchFilter matches the sessions with one of
+	// these maps.
 	searchKinds  = 500
 	searchFilter = "maximumSessions > 1 AND hasAvailablePlayerSessions=true AND gameSessionProperties.map='m7'"
 	searchPage   = 20
-	// makers is how many game sessions are made at a time.
+	// makers is the number of concurrent callers that create game sessions.
 	makers = 16
 )
 
-// search makes many game sessions, and searches them.
+// search creates many game sessions and searches them.
 func (r *run) search(ctx context.Context, proc *server.Process) (round result.Round, err error) {
 	api := proc.API(callers)
 	defer api.Close()
@@ -165,7 +166,7 @@ func (r *run) search(ctx context.Context, proc *server.Process) (round result.Ro
 		err = api.Call(ctx, "SearchGameSessions", in, &out)
 		return len(out.GameSessions), err
 	}
-	for n := 0; n < want; { // until they are ACTIVE
+	for n := 0; n < want; { // until enough sessions are ACTIVE
 		if n, err = found(); err == nil && n < want {
 			err = rest(ctx, 50*time.Millisecond)
 		}
@@ -184,7 +185,7 @@ func (r *run) search(ctx context.Context, proc *server.Process) (round result.Ro
 	})
 }
 
-// populate makes the game sessions.
+// populate creates the game sessions.
 func (r *run) populate(ctx context.Context, api *server.API) error {
 	type property struct{ Key, Value string }
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -21,13 +21,14 @@ const (
 	fullStore  = "full store"
 )
 
-// sample is the records of one game session with its players, and of its placement, as a host leaves them that was killed.
+// sample holds the records of one game session with its players and its placement, as a killed host leaves them in its
+// store.
 type sample struct {
-	game, placement string // their ids
+	game, placement string // ids
 	records         []store.Change
 }
 
-// take has a host make the sample.
+// take runs a host to create the sample.
 func (r *run) take(ctx context.Context) (s sample, err error) {
 	spec, err := r.stored("sample.db")
 	if err != nil {
@@ -57,7 +58,7 @@ func (r *run) take(ctx context.Context) (s sample, err error) {
 			return s, err
 		}
 	}
-	for i := range r.p.Players - 2 { // the placement has two
+	for i := range r.p.Players - 2 { // the placement has two players already
 		in := struct{ GameSessionId, PlayerId string }{s.game, fmt.Sprintf("player-%d", i)}
 		if err := api.Call(ctx, "CreatePlayerSession", in, new(struct{})); err != nil {
 			return s, err
@@ -78,7 +79,7 @@ func (r *run) take(ctx context.Context) (s sample, err error) {
 	return s, errors.Join(err, kept.Close())
 }
 
-// copies are the records of the sample under other ids.
+// copies returns the records of the sample with different ids.
 func (s sample) copies(n int) []store.Change {
 	ids := []string{s.game, fmt.Sprintf("%s-%d", s.game, n), s.placement, fmt.Sprintf("%s-%d", s.placement, n)}
 	for _, r := range s.records {
@@ -94,7 +95,7 @@ func (s sample) copies(n int) []store.Change {
 	return all
 }
 
-// fill makes a store with copies of the sample.
+// fill creates a store with r.p.Rooms copies of the sample.
 func (r *run) fill(name string, s sample) error {
 	kept, err := store.Open(store.Options{Path: filepath.Join(r.dir, name)})
 	if err != nil {
@@ -112,9 +113,9 @@ func (r *run) fill(name string, s sample) error {
 	return errors.Join(failed, kept.Close())
 }
 
-// starts are the two stores that a host is started on.
+// starts returns the subjects: starts with an empty and with a full store.
 func (r *run) starts() []subject {
-	full := "" // made once
+	full := "" // created once
 	each := func(name string, prepare func(ctx context.Context, file string) error) subject {
 		round := 0
 		return r.subject(name, r.host(), func(ctx context.Context) (result.Round, error) {
@@ -144,7 +145,7 @@ func (r *run) starts() []subject {
 	}
 }
 
-// timedStart measures from the start of the process until it has announced its addresses.
+// timedStart measures the time from the start of the process until it has announced its addresses.
 func (r *run) timedStart(ctx context.Context, file string) (round result.Round, err error) {
 	spec, err := r.stored(file)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestLargestLoad(t *testing.T) {
 	}
 }
 
-// However often loads are near the limit, a ramp has a bounded number of tries, and time for all loads of its search.
+// Even if every load is near the limit, a ramp has a bounded number of tries and can still try all loads of its search.
 func TestRampEndsInTime(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []float64{1, 1.5, 3, 9, 20, 40, 100} {
@@ -45,7 +45,8 @@ func TestRampEndsInTime(t *testing.T) {
 	}
 }
 
-// A load that was not sent, or of which nothing arrived, is not a good one, however low the latency of the rest.
+// A load that was not sent, or that did not arrive, is not good, however low the latency of the messages that did
+// arrive.
 func TestLoadsThatAreTooMuch(t *testing.T) {
 	t.Parallel()
 	load := func(due, sent, expected, delivered int64, p99 time.Duration) *loadgen.Result {
@@ -67,13 +68,13 @@ func TestLoadsThatAreTooMuch(t *testing.T) {
 	}
 }
 
-// A load near the limit counts as what two tries of it agree on; one far from it is tried once.
+// The result of a load near the limit is the one on which two tries agree. A load far from the limit is tried once.
 func TestLoadsNearTheLimitAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	const good, far, near = true, false, true
 	type one struct{ good, near bool }
 	for name, c := range map[string]struct {
-		tries []one // all but the last ask for another
+		tries []one // all but the last require another try
 	}{
 		"clearly good":     {[]one{{good, far}}},
 		"clearly bad":      {[]one{{!good, far}}},
@@ -130,7 +131,7 @@ func TestLoadsNearTheLimitAreTriedAgain(t *testing.T) {
 	}
 }
 
-// A run that its generator limits must say so; one whose latencies are far above the generator's lateness need not.
+// A run that its generator limits must say so. A run whose latencies are far above the generator's lateness need not.
 func TestBoundByTheGenerator(t *testing.T) {
 	t.Parallel()
 	load := func(due, sent int64, late, p99 time.Duration) *loadgen.Result {
@@ -151,7 +152,8 @@ func TestBoundByTheGenerator(t *testing.T) {
 	}
 }
 
-// A generator that is the limit of logins makes them slower, never faster: what holds does hold, what is missed is not proven.
+// A generator that limits logins makes them slower, never faster. Therefore a goal that holds stays valid, and a missed
+// goal is unproven.
 func TestAsFastAsTheGeneratorCan(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -176,7 +178,7 @@ func TestAsFastAsTheGeneratorCan(t *testing.T) {
 	}
 }
 
-// A reason is told once for a subject, not once for each round of it.
+// A reason is recorded once per subject, not once per round.
 func TestProvesNothingOnceForASubject(t *testing.T) {
 	t.Parallel()
 	r := new(run)
@@ -189,7 +191,7 @@ func TestProvesNothingOnceForASubject(t *testing.T) {
 	}
 }
 
-// Goals name figures that there are, and subjects that the workload has or that a peer may be.
+// Goals refer to existing figures, and to subjects of the workload or possible peers.
 func TestTableOfWorkloads(t *testing.T) {
 	t.Parallel()
 	figures := map[string]bool{}
@@ -234,7 +236,7 @@ func TestTableOfWorkloads(t *testing.T) {
 	}
 }
 
-// Of 200 messages nobody knows the one in 1,000 that is latest.
+// 200 messages are too few for the quantile 99.9 %.
 func TestPercentilesOfFewMessages(t *testing.T) {
 	t.Parallel()
 	load := &loadgen.Result{Delivered: 200, Expected: 200, Latency: loadgen.Quantiles{P99: time.Millisecond, P999: time.Second, Max: time.Second},
@@ -251,7 +253,7 @@ func TestPercentilesOfFewMessages(t *testing.T) {
 	}
 }
 
-// A script of the user's need not answer: what its players send is a measure of its own, and nothing is divided by zero.
+// The user's own script need not answer. Costs are also reported per sent message, and nothing is divided by zero.
 func TestFiguresOfAScript(t *testing.T) {
 	t.Parallel()
 	const second = time.Second
@@ -290,7 +292,7 @@ func TestFiguresOfAScript(t *testing.T) {
 	}
 }
 
-// Where there are no latencies of a script of the user's, a warning says why; if no message came back, nothing is proven.
+// If a user's script yields no latencies, a warning gives the reason. If no message came back, the figures are invalid.
 func TestWhyThereIsNoLatency(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -301,7 +303,7 @@ func TestWhyThereIsNoLatency(t *testing.T) {
 		"latencies":          {10, 5, ""},
 		"answers without":    {10, 0, "troupe: no latency: no answer held the time that was sent (put {{stamp}} into --message, and let the script send it back)"},
 		"no answers":         {0, 0, "no message of op code 12 came back: does the script pass it on?"},
-		"after the measured": {0, 5, ""}, // what came late
+		"after the measured": {0, 5, ""}, // arrived too late
 	} {
 		r := &run{now: host, o: Options{Script: "game.js", OpCode: 12}}
 		r.judgeAnswers(result.Figures{"delivered_per_s": c.perSecond}, &loadgen.Result{Delivered: c.stamps}, server.ScriptErrors{})
@@ -311,7 +313,7 @@ func TestWhyThereIsNoLatency(t *testing.T) {
 	}
 }
 
-// Beside the user's own script there is one that does nothing, but not on a host that runs already.
+// The user's own script is compared with a script that does nothing, except on a host that is already running.
 func TestColumnsOfAScript(t *testing.T) {
 	t.Parallel()
 	w, err := Find("relay-25x8")

@@ -10,7 +10,7 @@ import (
 	"troupe/bench/server"
 )
 
-// besidePasses is the host while passes run over poolTickets tickets that match nothing.
+// besidePasses is the subject in which matchmaking passes run over poolTickets tickets that never match.
 const besidePasses = "beside passes"
 
 const poolTickets = 20_000
@@ -56,7 +56,8 @@ var ticketWorkloads = []Workload{
 	},
 }
 
-// matching is the host of stored with two matchmaking configurations: the tickets of pool wait, those of ranked are matched.
+// matching returns the host of stored with two matchmaking configurations: the tickets of pool wait, the tickets of
+// ranked match.
 func (r *run) matching(store string) (server.Spec, error) {
 	spec, err := r.stored(store)
 	if err != nil {
@@ -87,7 +88,7 @@ func startTicket(ctx context.Context, api *server.API, configuration string, i, 
 	return api.Call(ctx, "StartMatchmaking", in, new(struct{}))
 }
 
-// fillPool starts tickets that never match: a match needs ten skills within 3, and all skills differ.
+// fillPool starts tickets that never match. A match needs ten skills within a distance of 3, and all skills differ.
 func (r *run) fillPool(ctx context.Context, proc *server.Process) error {
 	n := poolTickets
 	if r.o.Quick {
@@ -111,7 +112,7 @@ func (r *run) fillPool(ctx context.Context, proc *server.Process) error {
 	return context.Cause(ctx)
 }
 
-// tickets starts tickets that match, while the tickets of fillPool wait.
+// tickets starts tickets that match while the tickets of fillPool wait.
 func (r *run) tickets(ctx context.Context, proc *server.Process) (round result.Round, err error) {
 	if err := r.fillPool(ctx, proc); err != nil {
 		return round, err

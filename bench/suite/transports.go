@@ -11,7 +11,7 @@ import (
 	"troupe/transport/client"
 )
 
-// Names of transports, as subjects.
+// Subjects that are named after their transport.
 const (
 	overUDP  = "udp"
 	overDTLS = "dtls"
@@ -47,7 +47,7 @@ var transportWorkloads = []Workload{
 	},
 }
 
-// sdk says how players of Troupe's client reach a host; nil if they are not of it.
+// sdk returns how players of Troupe's client reach a host. It returns nil if the players do not use that client.
 func (t traffic) sdk(proc *server.Process) (_ *loadgen.SDK, err error) {
 	s := &loadgen.SDK{Transport: t.via, Fast: t.fast}
 	switch t.via {

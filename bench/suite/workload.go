@@ -15,46 +15,46 @@ import (
 	"troupe/bench/server"
 )
 
-// Workload is one row of the table.
+// Workload is one row of the table of workloads.
 type Workload struct {
 	Name   string
 	About  string
 	Params Params
 	Goals  []result.Goal
-	// Against: it can measure a host that runs already.
+	// Against means that the workload can measure a host that is already running.
 	Against bool
-	// Script: it can be played on the user's own script.
+	// Script means that the workload can run the user's own script.
 	Script bool
-	// quick makes the parameters of a quick run even smaller, or larger; nil: they are as Params.quick has them.
+	// quick adjusts the parameters of a quick run after Workload.params has reduced them; nil: no adjustment.
 	quick func(p *Params)
-	// connections are those of one process; nil: Rooms times Players.
+	// connections returns the number of connections of one process; nil: Rooms times Players.
 	connections func(p Params) int
-	// lasts is about how long one measurement takes; nil: as long as the parameters say.
+	// lasts returns the estimated duration of one measurement; nil: Params.lasts.
 	lasts    func(p Params) time.Duration
 	subjects func(r *run) []subject
 }
 
-// subject is one of those compared.
+// subject is one of the compared servers or configurations.
 type subject struct {
 	name    string
 	build   string
 	measure func(ctx context.Context) (result.Round, error)
 }
 
-// subject measures a server.
+// subject returns a subject that measures a server.
 func (r *run) subject(name string, spec server.Spec, measure func(ctx context.Context) (result.Round, error)) subject {
 	return subject{name, r.buildOf(spec), measure}
 }
 
-// Workloads is the table, in the order in which it is shown.
+// Workloads returns all workloads in the order of their listing.
 func Workloads() []Workload {
 	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads)
 }
 
-// ErrUnknown says that there is no such workload.
+// ErrUnknown means that there is no such workload.
 var ErrUnknown = errors.New("there is no workload")
 
-// Find returns the workload of a name. The error matches ErrUnknown and names those that are alike.
+// Find returns the workload with a name. If there is none, the error wraps ErrUnknown and suggests similar names.
 func Find(name string) (Workload, error) {
 	var alike []string
 	for _, w := range Workloads() {
@@ -71,17 +71,17 @@ func Find(name string) (Workload, error) {
 	return Workload{}, fmt.Errorf("%w %q: troupe bench list shows them", ErrUnknown, name)
 }
 
-// orDev is a fleet, or that of a host that nobody has configured.
+// orDev returns the fleet, or the fleet of an unconfigured host if it is empty.
 func orDev(fleet string) string { return cmp.Or(fleet, "fleet-dev") }
 
 func percent(part, whole int64) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
 }
 
-// fileName is a name without what a file should not be called.
+// fileName replaces the spaces of a name.
 func fileName(name string) string { return strings.ReplaceAll(name, " ", "-") }
 
-// deniedText reports whether an answer of AWS JSON says that the caller has no right to the operation.
+// deniedText reports whether an AWS JSON error says that the caller lacks permission for the operation.
 func deniedText(text string) bool {
 	for _, name := range []string{"AccessDenied", "UnrecognizedClient", "InvalidSignature", "MissingAuthenticationToken", "UnauthorizedException", "IncompleteSignature"} {
 		if strings.Contains(text, name) {
@@ -91,13 +91,13 @@ func deniedText(text string) bool {
 	return false
 }
 
-// buildOf names the build of a server, as far as it is known.
+// buildOf returns the build of a server, or "" if it is unknown.
 func (r *run) buildOf(spec server.Spec) string {
 	if r.o.Against != nil {
 		return r.o.Against.Build
 	}
 	if spec.Kind == server.Bare && spec.Bin != r.o.Self.Bin {
-		return "" // it says so itself
+		return "" // the server announces its version itself
 	}
 	build, err := result.BuildOf(spec.Bin)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *run) buildOf(spec server.Spec) string {
 	return build
 }
 
-// peers are the servers that the caller has named. The result names those that are missing.
+// peers returns the peers that the caller has named. Missing ones are recorded in r.absent.
 func (r *run) peers() (all []served) {
 	for _, p := range r.o.Peers {
 		if p.Missing != "" {
@@ -121,7 +121,7 @@ func (r *run) peers() (all []served) {
 	return all
 }
 
-// isPeer reports whether a subject is one that the caller has named.
+// isPeer reports whether a subject is a peer.
 func (r *run) isPeer(name string) bool {
 	return slices.ContainsFunc(r.o.Peers, func(p peers.Peer) bool { return p.Name == name })
 }

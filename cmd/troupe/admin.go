@@ -35,6 +35,7 @@ type adminCommand struct {
 	Terminate   terminateCommand   `cmd:"" help:"End a game session."`
 	LogLevel    logLevelCommand    `cmd:"" help:"Print or change the level of the host's log."`
 	Profile     profileCommand     `cmd:"" help:"Take a profile of the host, for go tool pprof."`
+	Cluster     clusterCommand     `cmd:"" help:"Certificates with which the nodes of a cluster know each other."`
 	Drain       drainCommand       `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
 }
 
@@ -43,13 +44,13 @@ type keysCommand struct {
 	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
-// keyShown is an access key without its secrets.
+// keyShown is an access key without its secret parts.
 type keyShown struct {
 	ID           string
 	Secret       string // where the secret comes from
 	SessionToken bool   // callers must send a session token
 	Allow        []string
-	Rate         float64 // calls a second; 0: no limit
+	Rate         float64 // calls per second; 0: no limit
 	Burst        int
 }
 

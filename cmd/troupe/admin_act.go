@@ -21,7 +21,7 @@ func (c *kickCommand) Run(s streams) error {
 	return c.do(s, http.MethodPost, "players/kick", given("player", c.Player, "gameSession", c.gameARN(c.GameSession), "reason", c.Reason), ending)
 }
 
-// ending says what a kick does.
+// ending describes the result of a kick.
 func ending(a map[string]any) string {
 	text := fmt.Sprintf("player sessions that end: %v", a["kicked"])
 	if n, _ := a["silent"].(float64); n > 0 {

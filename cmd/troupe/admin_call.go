@@ -16,18 +16,18 @@ import (
 	"troupe/cmd/troupe/internal/reach"
 )
 
-// consoleFlags are the flags of commands that use the operator's API below /admin/v1/, which the
-// console uses, too.
+// consoleFlags are the flags of commands that use the operator's API below /admin/v1/. The console uses the same API.
 type consoleFlags struct {
 	endpoint
 	JSON bool `name:"json" help:"Print JSON, as the operator's API answers."`
 }
 
-// call requests a path below /admin/v1/. The caller closes the body of the answer. Any status but
-// 200 is an error with the sentence of the host.
+// call requests a path below /admin/v1/. The caller must close the body of the response. A status other than 200 is an
+// error with the host's message.
 func (e *endpoint) call(ctx context.Context, method, path string, q url.Values) (*http.Response, error) {
 	token := ""
-	if method != http.MethodGet && e.AccessKey == "" { // trusted as a caller on this machine, which needs the token of browsers
+	// without a key, the host trusts us as a local caller and requires the CSRF token of browsers
+	if method != http.MethodGet && e.AccessKey == "" {
 		var me struct{ CSRFToken string }
 		if err := e.read(ctx, "me", nil, &me); err != nil {
 			return nil, err
@@ -50,10 +50,10 @@ func (e *endpoint) call(ctx context.Context, method, path string, q url.Values) 
 	return nil, reach.Refused(e.Endpoint, resp.StatusCode)
 }
 
-// readTimeout bounds a call that only reads.
+// readTimeout bounds a read-only call.
 const readTimeout = 30 * time.Second
 
-// read calls a path that only reads, and decodes the answer.
+// read makes a read-only call and decodes the answer.
 func (e *endpoint) read(ctx context.Context, path string, q url.Values, into any) error {
 	soon, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -68,19 +68,20 @@ func (e *endpoint) decode(ctx context.Context, method, path string, q url.Values
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
 		if reached := reach.Explain(e.Endpoint, err); reached != err {
-			return reached // it stopped in the middle
+			return reached // the answer was incomplete
 		}
 		return e.another(err)
 	}
 	return nil
 }
 
-// another is the error of an answer that is not understood.
+// another returns the error for an answer that cannot be decoded.
 func (e *endpoint) another(err error) error {
 	return fmt.Errorf("the server at %s is not a host of Troupe, or one of another version: %w", e.Endpoint, err)
 }
 
-// show prints the list that is the member of an answer, as a table of titles and the texts of each row, or as JSON.
+// show prints a list as a table or as JSON. The list is the given member of the answer. titles are the column titles,
+// and texts returns the cells of a row.
 func show[T any](c *consoleFlags, s streams, path string, q url.Values, member string, titles []string, texts func(*T) []string) error {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -91,8 +92,7 @@ func show[T any](c *consoleFlags, s streams, path string, q url.Values, member s
 	return printList(c, s, answer[member], titles, texts)
 }
 
-// showPages is show for a list in pages, of which it reads all. The parameters are pairs as given
-// takes them.
+// showPages is show for a paginated list. It reads all pages. params are pairs of names and values, as for given.
 func showPages[T any](c *consoleFlags, s streams, path, member string, params, titles []string, texts func(*T) []string) error {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -118,7 +118,7 @@ func showPages[T any](c *consoleFlags, s streams, path, member string, params, t
 	}
 }
 
-// printAll is printList for elements that were read one by one.
+// printAll is printList for a list of separately read elements.
 func printAll[T any](c *consoleFlags, s streams, all []json.RawMessage, titles []string, texts func(*T) []string) error {
 	raw, err := json.Marshal(all)
 	if err != nil {
@@ -153,7 +153,7 @@ func printRaw(out io.Writer, raw json.RawMessage) error {
 	return err
 }
 
-// do calls an action, and prints a line, or the answer as JSON.
+// do performs an action and prints one line, or the answer as JSON.
 func (c *consoleFlags) do(s streams, method, path string, q url.Values, line func(answer map[string]any) string) error {
 	var answer map[string]any
 	printed, err := c.answer(s, method, path, q, &answer)
@@ -164,7 +164,7 @@ func (c *consoleFlags) do(s streams, method, path string, q url.Values, line fun
 	return err
 }
 
-// answer decodes the answer to a call. With --json it prints it instead, and reports true.
+// answer performs a call and decodes the answer. With --json it prints the answer instead and returns true.
 func (c *consoleFlags) answer(s streams, method, path string, q url.Values, into any) (printed bool, err error) {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -181,7 +181,7 @@ func (c *consoleFlags) answer(s streams, method, path string, q url.Values, into
 	return false, nil
 }
 
-// given returns the parameters that are not empty, of pairs of names and values.
+// given builds query parameters from pairs of names and values. It omits empty values.
 func given(pairs ...string) url.Values {
 	q := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -192,7 +192,7 @@ func given(pairs ...string) url.Values {
 	return q
 }
 
-// when is a time in a table.
+// when formats a time for a table.
 func when(t *time.Time) string {
 	if t == nil {
 		return ""
@@ -200,7 +200,7 @@ func when(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// briefly is a number of seconds in a table.
+// briefly formats a number of seconds for a table.
 func briefly(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond).String()
 }

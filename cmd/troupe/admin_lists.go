@@ -26,7 +26,7 @@ type connectionShown struct {
 	QueueBytes                                                 int
 }
 
-// perSecond is a rate in a table, which is not known at the first look.
+// perSecond formats a rate for a table. A rate is nil until the host has taken two samples.
 func perSecond(f *float64) string {
 	if f == nil {
 		return ""
@@ -40,7 +40,7 @@ type closedShown struct {
 	Transport, Address, PlayerID, PlayerSession, Reason, By, Detail string
 }
 
-// why is the reason with what is known beyond it.
+// why returns the reason, with the detail if there is one.
 func (x *closedShown) why() string {
 	if x.Detail == "" {
 		return x.Reason
@@ -85,7 +85,8 @@ func (c *connectionsCommand) Run(s streams) error {
 	return err
 }
 
-// sumUp says how many players there are beside those that are shown, and how many game sessions do not answer.
+// sumUp returns the line below a table of players: how many of all players are shown, and how many game sessions do not
+// answer.
 func sumUp(limit, matched, silent int) string {
 	text := fmt.Sprintf("%d of %s", min(limit, matched), count(int64(matched), "player"))
 	if silent > 0 {
@@ -189,11 +190,11 @@ func (c *eventsCommand) Run(s streams) error {
 	defer resp.Body.Close()
 	lines, kind := bufio.NewScanner(resp.Body), ""
 	lines.Buffer(nil, 8<<20)
-	seen := make(map[string]bool) // the newest of the recent ones may come twice
+	seen := make(map[string]bool) // the newest of the recent events may be repeated
 	for lines.Scan() {
 		if name, ok := bytes.CutPrefix(lines.Bytes(), []byte("event: ")); ok {
 			kind = string(name)
-			if kind == "overview" && !c.Follow { // follows the recent events
+			if kind == "overview" && !c.Follow { // the overview comes after the recent events
 				return nil
 			}
 		}
@@ -202,7 +203,7 @@ func (c *eventsCommand) Run(s streams) error {
 			continue
 		}
 		var e struct{ ID string }
-		_ = json.Unmarshal(data, &e) // then it has no id
+		_ = json.Unmarshal(data, &e) // without an id, e.ID stays empty
 		if seen[e.ID] && e.ID != "" {
 			continue
 		}

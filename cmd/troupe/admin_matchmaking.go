@@ -51,7 +51,7 @@ type whyCommand struct {
 	Ticket string `arg:"" name:"ticket" help:"Id of the ticket."`
 }
 
-// ticketWait is the answer of /admin/v1/matchmaking/why.
+// ticketWait is the answer to /admin/v1/matchmaking/why.
 type ticketWait struct {
 	Ticket, Configuration, Status, Says       string
 	Started, TimesOut                         *time.Time

@@ -24,7 +24,8 @@ type placementShown struct {
 }
 
 func (c *placementsCommand) Run(s streams) error {
-	titles := []string{"PLACEMENT", "QUEUE", "STATUS", "PLAYERS", "GAME SESSION", "LOCATION", "STARTED", "ENDED", "WHY"} // which is long
+	// WHY is last because it may be long
+	titles := []string{"PLACEMENT", "QUEUE", "STATUS", "PLAYERS", "GAME SESSION", "LOCATION", "STARTED", "ENDED", "WHY"}
 	texts := func(p *placementShown) []string {
 		players := fmt.Sprintf("%d/%d", p.Players, p.MaxPlayers)
 		return []string{p.ID, p.Queue, p.Status, players, c.shortGame(p.GameSessionID), p.Location, when(p.Started), when(p.Ended), p.Waits}

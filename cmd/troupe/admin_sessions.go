@@ -65,7 +65,7 @@ type seatShown struct {
 
 func (c *playersCommand) Run(s streams) error {
 	short := ""
-	if c.PlayerSession != "" { // the rest of the id is a secret, which need not travel
+	if c.PlayerSession != "" { // send only the short id, because the rest of the id is a secret
 		short = "psess-" + messages.PlayerSessionID(c.PlayerSession).Short()
 	}
 	return showPages(&c.consoleFlags, s, "players", "players", []string{

@@ -16,7 +16,7 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// adminHost starts a host with a game session in which ann has a seat, and with a placement that waits.
+// adminHost starts a host with a game session, in which ann has a seat, and with a pending placement.
 func adminHost(t *testing.T, on hosttest.Network) (running, *messages.GameSession) {
 	t.Helper()
 	c := hosttest.Config(t)
@@ -50,7 +50,7 @@ func adminHost(t *testing.T, on hosttest.Network) (running, *messages.GameSessio
 	return h, g
 }
 
-// The last line tells of players that the list has not, and why.
+// The last line reports how many players are missing from the list, and why.
 func TestConnectionsAreSummedUp(t *testing.T) {
 	for want, got := range map[string]string{
 		"50 of 5000 players": sumUp(50, 5000, 0),
@@ -62,8 +62,9 @@ func TestConnectionsAreSummedUp(t *testing.T) {
 	}
 }
 
-// The commands of an operator, in the order of a night: each against a real host. Tables show game sessions shorter than their ARNs, and
-// flags take both. A player id has up to 1,024 characters, of any number of bytes (service-api.md 2.3).
+// The commands of an operator, in the order of an incident at night. Each runs against a real host. Tables show short
+// forms of game session ARNs, and flags accept both forms. A player id has up to 1,024 characters, regardless of their
+// size in bytes (service-api.md 2.3).
 func TestAdminCommands(t *testing.T) { synctest.Test(t, adminCommands) }
 
 func adminCommands(t *testing.T) {
@@ -121,7 +122,7 @@ func adminCommands(t *testing.T) {
 	}
 }
 
-// A list in pages is read to its end.
+// All pages of a paginated list are read.
 func TestListsAreReadToTheirEnd(t *testing.T) { synctest.Test(t, listsAreReadToTheirEnd) }
 
 func listsAreReadToTheirEnd(t *testing.T) {
@@ -141,7 +142,7 @@ func listsAreReadToTheirEnd(t *testing.T) {
 	}
 }
 
-// Without a terminal troupe top is a table, or JSON, and the end.
+// Without a terminal, troupe top prints one table, or JSON, and ends.
 func TestTopOnce(t *testing.T) { synctest.Test(t, topOnce) }
 
 func topOnce(t *testing.T) {

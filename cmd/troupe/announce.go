@@ -10,8 +10,8 @@ import (
 	"troupe/transport/host"
 )
 
-// announce writes the addresses as one JSON object. The file appears atomically, so a
-// process that waits for it never reads a part.
+// announce writes the addresses as one JSON object. It creates the file atomically, so a process that waits for the
+// file never reads a partial one.
 func announce(path string, a host.Announcement) error {
 	text, err := json.Marshal(a)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The runtime touches a ballast whose memory was used before; its pages must not stay.
+// The runtime zeroes a ballast whose memory was in use before. Its pages must not stay resident.
 func TestTheBallastIsNotResident(t *testing.T) {
 	b := make([]byte, 4<<20)
 	for i := range b {

@@ -7,7 +7,8 @@ import (
 	"troupe/bench/result"
 )
 
-// A goal that is missed is proven, whatever else is not; figures of a peer that no goal is about change nothing.
+// A missed goal determines the exit code, even if other figures are invalid. Invalid figures of a peer that no goal
+// refers to do not change it.
 func TestBenchExitCode(t *testing.T) {
 	t.Parallel()
 	of := func(goal result.Verdict, void ...string) result.Result {

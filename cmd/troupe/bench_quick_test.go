@@ -10,8 +10,9 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// Each workload of the table works at its quick size, over real sockets and with real processes. Those that can measure a host
-// that runs already share one. Some stand for all in a short run; they and what a host is compared with are in testdata/script/bench.txtar.
+// Each workload works at its quick size, over real sockets and with real processes. Workloads that can measure a
+// running host share one. A short run tests only representative workloads. Those, and the baselines of comparisons, are
+// tested in testdata/script/bench.txtar.
 func TestEveryWorkloadIsQuick(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -24,10 +25,10 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 			if name := likeAnother[w.Name]; name != "" {
 				args = append(args, "--only", name)
 			}
-			if w.Against && !strings.HasPrefix(w.Name, "reconnect-") { // of a host that runs already they know no KCP
+			if w.Against && !strings.HasPrefix(w.Name, "reconnect-") { // they cannot use KCP on a host that is already running
 				args = append(args, "--against", shared)
 			}
-			// A machine that is busy with other tests may be too slow to prove something.
+			// The figures may be invalid if the machine is busy with other tests.
 			code, out, said := call(args...)
 			text := out + said
 			if code != 0 && code != exitVoid {
@@ -39,7 +40,7 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 			}
 			for _, s := range results[0].Subjects {
 				if strings.Contains(text, "with the smallest load already") {
-					continue // the ramp has nothing to tell on a machine that is so busy
+					continue // the machine is too busy for a ramp
 				}
 				if len(s.Figures) < 3 || len(s.Rounds) != 1 {
 					t.Errorf("%s: %+v", s.Name, s)
@@ -49,7 +50,7 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 						t.Errorf("%s: %v %s\n%s", s.Name, n, name, text)
 					}
 				}
-				// Of the fast channel a busy machine may lose something.
+				// A busy machine may lose messages of the fast channel.
 				if share, ok := s.Figures["delivered_share"]; ok && share.Min < 1 && w.Name != "fast" {
 					t.Errorf("%s: only %v of what was sent has arrived\n%s", s.Name, share.Min, text)
 				}
@@ -61,13 +62,14 @@ func TestEveryWorkloadIsQuick(t *testing.T) {
 	}
 }
 
-// likeAnother are workloads whose other subjects are measured as those of another workload are. One of them is enough.
+// likeAnother lists workloads of which only one subject is tested, because the others are measured as in another
+// workload.
 var likeAnother = map[string]string{
 	"acks-stock": "troupe", "reconnect-single": "ws", "reconnect-storm": "kcp",
 	"script-echo": "script", "script-hostile": "loop",
 }
 
-// A host that keeps nothing must show: a check that cannot fail is none.
+// A host that retains no messages must show losses. Otherwise the check for losses could not fail.
 func TestWhatIsLostIsCounted(t *testing.T) {
 	t.Parallel()
 	long(t)

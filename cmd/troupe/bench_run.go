@@ -20,7 +20,7 @@ import (
 	"troupe/cmd/troupe/internal/reach"
 )
 
-// benchRun runs workloads. What changes a load and is not given is as the workload has it.
+// benchRun runs workloads. Load parameters that are not given have the workload's values.
 type benchRun struct {
 	Workload []string `arg:"" help:"Workloads, as \"troupe bench list\" shows them."`
 
@@ -50,8 +50,8 @@ type benchRun struct {
 	Report string `placeholder:"DIR" help:"Write a page with plots there, report.html, and the results, results.json."`
 }
 
-// Run measures, prints and stores. It fails with exitUsage if it could not measure, with exitFailure if a goal is missed,
-// and with exitVoid if a goal could not be judged because figures prove nothing, or if none of them do.
+// Run measures, prints and stores. It fails with exitUsage if it could not measure, with exitFailure if a goal is
+// missed, and with exitVoid if invalid figures prevent judging a goal or if no figure is valid.
 func (c *benchRun) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -63,10 +63,10 @@ func (c *benchRun) Run(s streams) error {
 	case err != nil && c.Against != "":
 		err = reach.Explain(hostURL(c.Against), err)
 	}
-	if len(results) > 0 { // also of the workloads before one that has failed
+	if len(results) > 0 { // includes the workloads that ran before a failed one
 		err = errors.Join(err, c.store(results))
 	} else if c.Report != "" && errors.Is(missing, fs.ErrNotExist) {
-		_ = os.Remove(c.Report) // made for the page, and still empty
+		_ = os.Remove(c.Report) // awaitResults created the file, and it is still empty
 	}
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
@@ -77,7 +77,8 @@ func (c *benchRun) Run(s streams) error {
 	return outcome(results)
 }
 
-// outcome is nil if nothing is wrong with the figures. That a goal is missed is proven, so it is told first.
+// outcome returns nil if all goals hold. A missed goal takes precedence over a goal that could not be judged, because
+// it is certain.
 func outcome(results []result.Result) error {
 	switch {
 	case slices.ContainsFunc(results, func(r result.Result) bool { return r.Missed() }):
@@ -88,13 +89,13 @@ func outcome(results []result.Result) error {
 	return nil
 }
 
-// measure runs the workloads. With an error it returns the results of those that had finished.
+// measure runs the workloads. If it fails, it returns the results of the workloads that had finished.
 func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Result, err error) {
 	o, err := c.options(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, o.Workload = range c.Workload { // all of them, before the first one runs
+	for _, o.Workload = range c.Workload { // check all workloads before the first one runs
 		if err := suite.Check(o); err != nil {
 			return nil, named(o.Workload, err)
 		}
@@ -114,7 +115,7 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 	return results, nil
 }
 
-// named is the error of a workload.
+// named adds the name of the workload to an error.
 func named(workload string, err error) error {
 	if errors.Is(err, suite.ErrUnknown) {
 		return err
@@ -122,7 +123,8 @@ func named(workload string, err error) error {
 	return fmt.Errorf("%s: %w", workload, err)
 }
 
-// params are what the caller says. Zero is an error: in suite.Params it is "as the workload has it".
+// params returns the parameters from the command line. An explicit zero is an error, because zero means the workload's
+// value in suite.Params.
 func (c *benchRun) params() (p suite.Params, op int32, err error) {
 	p = suite.Params{
 		Rooms: notZero(&err, "rooms", c.Rooms), Players: notZero(&err, "players", c.Players), Hz: notZero(&err, "hz", c.Hz), Payload: notZero(&err, "payload", c.Payload),
@@ -132,7 +134,8 @@ func (c *benchRun) params() (p suite.Params, op int32, err error) {
 	return p, notZero(&err, "op-code", c.OpCode), err
 }
 
-// notZero is what a flag says, zero if it is not there. The bounds are those of suite.Params.
+// notZero returns the value of a flag, or zero if the flag is absent. It sets err if the flag is zero. suite.Params
+// checks the bounds.
 func notZero[T int | int32 | float64 | time.Duration](err *error, flag string, v *T) T {
 	if v == nil {
 		return 0
@@ -168,7 +171,7 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 	return o, err
 }
 
-// command is the command line as it is stored: of paths the last part, and no secrets.
+// command returns the command line for the stored result. It contains only the last part of paths, and no secrets.
 func (c *benchRun) command(workload string) string {
 	words := []string{"troupe bench", workload}
 	add := func(name, value string) {
@@ -209,13 +212,13 @@ func (c *benchRun) command(workload string) string {
 	return strings.Join(words, " ")
 }
 
-// The files of a report.
+// File names of a report.
 const (
 	pageFile  = "report.html"
 	storeFile = "results.json"
 )
 
-// store writes the files that are asked for.
+// store writes the requested files.
 func (c *benchRun) store(results []result.Result) error {
 	if c.JSON != "" {
 		if err := result.WriteFile(c.JSON, results); err != nil {
@@ -231,7 +234,7 @@ func (c *benchRun) store(results []result.Result) error {
 	return writePage(c.Report, []result.Set{{Results: results}})
 }
 
-// writePage writes the page into a folder.
+// writePage writes the page into folder.
 func writePage(folder string, sets []result.Set) error {
 	var page bytes.Buffer
 	if err := result.WritePage(&page, "Troupe benchmarks", sets); err != nil {
@@ -243,7 +246,7 @@ func writePage(folder string, sets []result.Set) error {
 	return nil
 }
 
-// benchPage makes a page of results that were stored.
+// benchPage generates a page from stored results.
 type benchPage struct {
 	Files  []string `arg:"" name:"file" help:"Results of troupe bench --json."`
 	Report string   `default:"." placeholder:"DIR" help:"Write report.html there (${default})."`
@@ -288,7 +291,8 @@ func (c *benchPage) Run(s streams) error {
 	return nil
 }
 
-// apart names files: each by its name, with its folder if several have that name, and by their paths if that is not enough.
+// apart returns a distinct name for each file: the base name, the base name with its folder if several files have the
+// same base name, or otherwise the path.
 func apart(files []string) []string {
 	names := make([]string, len(files))
 	for i, file := range files {
@@ -350,7 +354,7 @@ func (benchList) Run(s streams) error {
 	return t.Flush()
 }
 
-// benchBare is what `troupe bench` starts for a yardstick.
+// benchBare is the bare relay, which `troupe bench` starts as a baseline.
 type benchBare struct {
 	Addr     string `default:"127.0.0.1:0"`
 	Announce string
@@ -358,7 +362,7 @@ type benchBare struct {
 	Interval time.Duration `help:"Gather what goes to a room for so long; of goroutines only."`
 }
 
-// Run serves until a signal.
+// Run serves until it receives a signal.
 func (c *benchBare) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()

@@ -17,7 +17,7 @@ func TestBenchList(t *testing.T) {
 	}
 }
 
-// What cannot be measured is told in one line that says what to do, before anything is started or written.
+// If something cannot be measured, a single line says what to do, before anything is started or written.
 func TestBenchWrongUse(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")

@@ -13,7 +13,7 @@ import (
 	"troupe/transport/client"
 )
 
-// defaultFleet is the one of host.Defaults.
+// defaultFleet is the id of the fleet in host.Defaults.
 const defaultFleet = "fleet-dev"
 
 type clientCommand struct {
@@ -36,8 +36,8 @@ type clientCommand struct {
 	Quiet       bool          `short:"q" help:"Print less: only chat messages; with --bots only errors and the final table."`
 }
 
-// Run plays until the end of the input, the duration or a signal; a second
-// signal ends the process at once.
+// Run plays until the input ends, the duration is over or a signal arrives. A second signal ends the process
+// immediately.
 func (c *clientCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -77,7 +77,7 @@ func (c *clientCommand) Run(s streams) error {
 	return err
 }
 
-// tls returns the configuration that the host's certificate is checked with.
+// tls returns the configuration for checking the host's certificate.
 func (c *clientCommand) tls() (*tls.Config, error) {
 	config, err := trusting(c.CA)
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *clientCommand) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// trusting returns a configuration that trusts the certificates in a file, or the
-// system's without one.
+// trusting returns a configuration that trusts the certificates in a file, or the system's certificates if file is
+// empty.
 func trusting(file string) (*tls.Config, error) {
 	config := new(tls.Config)
 	if file == "" {

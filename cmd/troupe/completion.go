@@ -6,8 +6,8 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish. For bash: echo 'source <(troupe completion bash)' >> ~/.bashrc"`
 }
 
-// completions run troupe itself with COMP_LINE, which run answers, so that they know what this version has. Where it knows
-// nothing, they offer files.
+// completions holds the completion script of each shell. The scripts run troupe itself with COMP_LINE, so that they
+// match the installed version. If troupe offers nothing, they complete file names.
 var completions = map[string]string{
 	"bash": `_troupe() {
 	local IFS=$'\n'

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// completed lets a real bash complete a line.
+// completed completes a line with a real bash.
 func completed(t *testing.T, words ...string) []string {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -35,8 +35,8 @@ func TestBashCompletes(t *testing.T) {
 		{"completion ", "bash fish zsh"},
 		{"dev --engine ", "embedded node"},
 		{"dev --engine n", "node"},
-		{"admin sessions --endpoint ", ""}, // a value that nobody knows
-		{"config check ", ""},              // a file
+		{"admin sessions --endpoint ", ""}, // no completion for this value
+		{"config check ", ""},              // a file name
 		{"nothing-of-this-name --ver", "--version"},
 		{"complet", "completion"},
 		{"sto", "store"},
@@ -48,7 +48,7 @@ func TestBashCompletes(t *testing.T) {
 		if got := strings.Join(slices.Sorted(slices.Values(strings.Fields(out))), " "); got != c.want {
 			t.Errorf("%q becomes %q, want %q", c.line, got, c.want)
 		}
-		if i == 0 { // the shell asks for each line alike
+		if i == 0 { // bash completes all lines in the same way, so test only one
 			if got := completed(t, words...); len(got) != 1 || got[0] != c.want {
 				t.Errorf("bash completes %q to %q, want %q", c.line, got, c.want)
 			}
@@ -56,7 +56,7 @@ func TestBashCompletes(t *testing.T) {
 	}
 }
 
-// The scripts of the other shells are checked by those shells where they are installed.
+// The completion scripts of other shells are checked by those shells, if they are installed.
 func TestCompletionsOfOtherShellsParse(t *testing.T) {
 	for shell, args := range map[string][]string{"zsh": {"-n"}, "fish": {"--no-execute"}} {
 		t.Run(shell, func(t *testing.T) {

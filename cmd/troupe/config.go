@@ -34,7 +34,7 @@ type configPrintCommand struct {
 	Defaults bool `help:"Print the defaults alone."`
 }
 
-// Run prints a configuration also if it is invalid, and then returns its mistakes.
+// Run prints a configuration even if it is invalid, and then returns its mistakes.
 func (c *configPrintCommand) Run(s streams) error {
 	if c.Defaults {
 		return (&config.Resolved{Config: serveDefaults()}).Print(s.out)

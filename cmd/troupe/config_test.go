@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// troupe config check reports every mistake at once, whether it is in a key, in what keys say together, or in a file, and names the key
-// and the file. troupe serve refuses the same.
+// troupe config check reports every mistake at once: in a single key, in a combination of keys, or in a file. Each
+// message gives the key and the file. troupe serve rejects the same mistakes.
 func TestConfigCheckReportsEveryMistakeAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
@@ -56,7 +56,7 @@ log: {gameSessions: {dir: DIR/plain/logs}}
 	}
 }
 
-// countLines counts the lines about a key that have a word.
+// countLines counts the lines about a key that contain a word.
 func countLines(lines []string, want [2]string) (n int) {
 	for _, line := range lines {
 		if strings.HasPrefix(strings.TrimPrefix(line, "troupe: config: "), want[0]) && strings.Contains(line, want[1]) {

@@ -20,16 +20,16 @@ type devCommand struct {
 	Engine string `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Engine for the script: embedded or node. Without it: as its package.json says."`
 }
 
-// devGrace is long enough for messages in transit, and short enough for a person who
+// devGrace is the drain grace of troupe dev. It is long enough for messages in transit and short enough for a user who
 // waits for the prompt.
 const devGrace = time.Second
 
-// Run runs a host with the defaults for development.
+// Run runs a host with development defaults.
 func (c *devCommand) Run(s streams) error {
 	defaults := host.Defaults()
 	defaults.Log.Format, defaults.Log.GameSessions.Show, defaults.Drain.Grace = "pretty", true, devGrace
 	defaults.API.Auth, defaults.Script.EndEarlier = "none", true
-	defaults.Events.SSE.Own = true // the console shows them
+	defaults.Events.SSE.Own = true // the console shows these events
 	cfg, err := c.load(defaults, s.err)
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func (c *devCommand) Run(s streams) error {
 	}})
 }
 
-// gameFolder returns the script and the page of a folder as `troupe new game` makes it: server and page. Any other
-// path is the script itself.
+// gameFolder returns the script and the page of a game folder that `troupe new game` has created: its subfolders server
+// and page. Any other path is returned as the script.
 func gameFolder(path string) (script, page string) {
 	server, page := filepath.Join(path, "server"), filepath.Join(path, "page")
 	index, err := os.Stat(filepath.Join(page, "index.html"))
@@ -82,8 +82,8 @@ func gameFolder(path string) (script, page string) {
 	return server, page
 }
 
-// checkDevPage reports whether a folder can be the page of a game with this script. A page's folder is what players
-// get to see, so the script must not lie in it.
+// checkDevPage returns an error if a folder cannot be the page of a game with this script. Players can download
+// everything in the page's folder, so the script must not be inside it.
 func checkDevPage(page, script string) error {
 	if page == "" {
 		return nil
@@ -108,7 +108,7 @@ func checkDevPage(page, script string) error {
 	return nil
 }
 
-// resolved returns a path without links.
+// resolved returns the absolute path without symbolic links.
 func resolved(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

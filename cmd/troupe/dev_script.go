@@ -21,21 +21,21 @@ import (
 	"troupe/transport/host"
 )
 
-// devScript is the script of `troupe dev`, which is reloaded on save.
+// devScript is the script of `troupe dev`. It is reloaded after each save.
 type devScript struct {
 	path   string
-	main   string // the file to start; empty: as package.json says
-	engine string // empty: as package.json says
+	main   string // file to start; empty: as in package.json
+	engine string // empty: as in package.json
 	fleet  messages.FleetID
-	limits bundle.Limits // of the configuration
+	limits bundle.Limits // limits from the configuration
 	out    io.Writer
-	tells  atomic.Bool // what keeps the script from running is about to be printed here
+	tells  atomic.Bool // set while a reload will itself print why the script does not run
 }
 
-// watchEvery is how often the files are checked for changes; tests do not wait as long.
+// watchEvery is how often the files are checked for changes. Tests shorten it.
 var watchEvery = 300 * time.Millisecond
 
-// reloadLimit is how long a reload may take.
+// reloadLimit bounds a reload.
 const reloadLimit = 30 * time.Second
 
 // watch reloads the script when it changes, until stop is called.
@@ -51,8 +51,8 @@ func (d *devScript) watch(h *host.Host) (stop func()) {
 	}
 }
 
-// watched returns the path to watch: the folder for a script that is one file, because the
-// file may import others beside it.
+// watched returns the path to watch. For a script that is a single file, it is the folder, because the file may import
+// others in it.
 func (d *devScript) watched() string {
 	if info, err := os.Stat(d.path); err == nil && !info.IsDir() && !d.zip() {
 		return filepath.Dir(d.path)
@@ -84,13 +84,13 @@ func (d *devScript) reload(ctx context.Context, h *host.Host) {
 	}
 }
 
-// told reports whether a line of the log, as JSON, says what is printed here as well, and easier to read: why the
-// script does not run.
+// told reports whether a log line (JSON) only repeats why the script does not run. The reload prints the same reason in
+// a more readable form.
 func (d *devScript) told(line []byte) bool {
 	return d.tells.Load() && bytes.Contains(line, []byte(`"script does not run"`)) && bytes.Contains(line, fmt.Appendf(nil, `"fleet_id":%q`, d.fleet))
 }
 
-// runs returns an error if the host found at its start that the script does not run.
+// runs returns an error if the host found during its start that the script does not run.
 func (d *devScript) runs(h *host.Host) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reloadLimit)
 	defer cancel()
@@ -116,9 +116,8 @@ func (d *devScript) runs(h *host.Host) error {
 	return nil
 }
 
-// check reads the script and finds mistakes in its files and its code, with their
-// position. It runs no code: the host does that, with time limits. Code for Node.js is
-// compiled by the host when it loads the script.
+// check reads the script and reports mistakes in its files and its code, with their positions. It runs no code: the
+// host does that, with time limits. The host also compiles code for Node.js when it loads the script.
 func (d *devScript) check() error {
 	b, err := bundle.FromPath(d.path, d.limits)
 	if err != nil {

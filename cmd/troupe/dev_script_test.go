@@ -12,7 +12,7 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// Each example starts by the name of its folder, in the host as in the check before.
+// Each example starts when only its folder is given, both in devScript.check and in the host.
 func TestExamplesStartByTheirFolder(t *testing.T) { synctest.Test(t, examplesStartByTheirFolder) }
 
 func examplesStartByTheirFolder(t *testing.T) {

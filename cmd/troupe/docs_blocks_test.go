@@ -10,22 +10,22 @@ import (
 	"testing"
 )
 
-// repository is the way from this package to the root.
+// repository is the path from this package to the root of the repository.
 const repository = "../.."
 
-// block is one block of code of a document.
+// block is a code block of a document.
 type block struct {
 	file string
-	line int    // of its first line
-	lang string // behind the fence; "" for a command, and for a block that is indented
+	line int    // number of its first line
+	lang string // language after the fence; "" for commands and for indented blocks
 	text string
 }
 
 func (b *block) String() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
 
-// documents are the files whose blocks are run: those of the root and all of docs. The
-// changelog tells of commands and keys that are gone, and the specification shows bytes,
-// requests and settings that are not built yet.
+// documents returns the documents whose blocks are run: those in the root and in docs. It excludes the changelog, which
+// contains removed commands and keys, and the specification, which shows raw bytes, requests and settings that are not
+// implemented yet.
 func documents(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(markdown(t), func(file string) bool {
@@ -33,7 +33,7 @@ func documents(t *testing.T) []string {
 	})
 }
 
-// markdown is every document of the root and of docs, with slashes in its path.
+// markdown returns the slash-separated paths of all documents in the root and in docs.
 func markdown(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(repository, "*.md"))
@@ -56,7 +56,7 @@ func markdown(t *testing.T) []string {
 	return all
 }
 
-// blocks are all blocks of code of all documents.
+// blocks returns the code blocks of all documents.
 func blocks(t *testing.T) (all []*block) {
 	t.Helper()
 	for _, file := range documents(t) {
@@ -78,8 +78,8 @@ var (
 	listItem = regexp.MustCompile(`^ {0,3}([-*+]|[0-9]+[.)]) `)
 )
 
-// extract finds the blocks of one document: those between fences, and those that are
-// indented by four, which in a list would be a paragraph of it.
+// extract returns the code blocks of a document: fenced blocks, and blocks that are indented by four spaces outside a
+// list, where they would be paragraphs.
 func extract(file, text string) (all []*block, err error) {
 	var open *block
 	var close, indent string
@@ -121,7 +121,7 @@ func extract(file, text string) (all []*block, err error) {
 
 var comment = regexp.MustCompile(`(^|\s\s+)#\s.*$`)
 
-// commands are the lines that a reader would type, without comments.
+// commands returns the command lines that a reader would type, without comments.
 func (b *block) commands() (all []string) {
 	begun := ""
 	for line := range strings.Lines(b.text) {

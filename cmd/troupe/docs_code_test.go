@@ -23,8 +23,8 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// Every block that is neither a configuration nor commands is tried in a way of its own,
-// or is named here with the reason why it is not.
+// Every block that is neither a configuration nor commands is tested in a specific way, or is listed here with the
+// reason why it is not.
 func TestDocumentedCode(t *testing.T) {
 	for _, b := range blocks(t) {
 		if b.lang == "yaml" || b.isCommand() {
@@ -44,9 +44,9 @@ func TestDocumentedCode(t *testing.T) {
 				readPackage(t, b)
 			case is("python", "boto3"):
 				runPython(t, b)
-			case strings.HasPrefix(b.String(), "docs/matchmaking.md:"): // TestMatchCommands writes them to files and uses them
-			case b.lang == "text": // a diagram, or a line of a log
-			case is("json", `"detail-type"`): // an event, with parts left out: there is nothing to run
+			case strings.HasPrefix(b.String(), "docs/matchmaking.md:"): // TestMatchCommands writes these blocks to files and uses them
+			case b.lang == "text": // a diagram or a log line
+			case is("json", `"detail-type"`): // an abridged event: there is nothing to run
 				if !json.Valid([]byte(b.text)) {
 					t.Error("it is not JSON")
 				}
@@ -57,7 +57,7 @@ func TestDocumentedCode(t *testing.T) {
 	}
 }
 
-// runScript starts a host with a fleet of the script.
+// runScript starts a host with a fleet that runs the script.
 func runScript(t *testing.T, b *block) {
 	c := hosttest.Config(t)
 	c.Fleets[0].Script = filepath.Join(t.TempDir(), "game.js")
@@ -67,8 +67,8 @@ func runScript(t *testing.T, b *block) {
 	synctest.Test(t, func(t *testing.T) { startDocumented(t, nil, c) })
 }
 
-// readFragment parses code that is to be added somewhere: a declaration, a case, a row of a
-// table or a field. It is not compiled, because what it needs is not there yet.
+// readFragment parses code that is meant to be inserted somewhere: a declaration, a case, a table row or a field. It
+// does not compile the code, because the code's dependencies are missing.
 func readFragment(t *testing.T, b *block) {
 	for _, around := range []string{"%s", "func f() { switch x { %s } }", "var x = []any{\n%s }", "type x struct { %s }"} {
 		if _, err := parser.ParseFile(token.NewFileSet(), "", "package x\n"+strings.Replace(around, "%s", b.text, 1), 0); err == nil {
@@ -78,8 +78,8 @@ func readFragment(t *testing.T, b *block) {
 	t.Errorf("it is not Go: %s", b.text)
 }
 
-// runPython runs calls of the Python SDK against a host, in the environment that the README
-// has exported before.
+// runPython runs calls of the Python SDK against a host, with the environment variables that the README exports
+// earlier.
 func runPython(t *testing.T, b *block) {
 	long(t)
 	python, err := exec.LookPath("python3")
@@ -99,7 +99,7 @@ func runPython(t *testing.T, b *block) {
 	}
 }
 
-// readPackage reads a package.json beside the file that it names.
+// readPackage reads a package.json, with the file that it names next to it.
 func readPackage(t *testing.T, b *block) {
 	dir := t.TempDir()
 	var named struct{ Main string }
@@ -124,7 +124,7 @@ func readPackage(t *testing.T, b *block) {
 	}
 }
 
-// genuine is the one of docs/events, which verifyInGo compares.
+// genuine is a copy of the function in docs/events. verifyInGo compares the two.
 func genuine(r *http.Request, secret string) ([]byte, bool) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -133,7 +133,7 @@ func genuine(r *http.Request, secret string) ([]byte, bool) {
 	return body, err == nil && hmac.Equal([]byte(want), []byte(r.Header.Get("X-Signature-256")))
 }
 
-// of "an event" under the secret "secret"
+// signature of "an event" with the secret "secret"
 const signature = "sha256=f1a50adb8e096e70ec14333a4cd067b7a78b86dd1d81cc9ccdc448dda82377eb"
 
 func verifyInGo(t *testing.T, b *block) {

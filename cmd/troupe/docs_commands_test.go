@@ -25,22 +25,21 @@ import (
 	"troupe/transport/host"
 )
 
-// command is a command line that the documents show.
+// command is a command line in the documents.
 type command struct {
-	text  string // as it stands there, in single spaces and without its comment
-	host  bool   // it starts the host that those behind it are for
+	text  string // command line as in the document, but with single spaces and without its comment
+	host  bool   // the command starts the host for the commands after it
 	stdin string
-	want  string // pattern of what it prints, where ^ and $ match at lines
-	later bool   // it may take a moment until it prints that
+	want  string // pattern of its output; ^ and $ match at lines
+	later bool   // the output may take a moment
 	exit  int
-	stop  bool   // the host and the members of etcd stop before it
-	etcd  bool   // it starts a member of etcd
-	after string // the program whose commands have made what it uses
+	stop  bool   // stop the host and the members of etcd before this command
+	etcd  bool   // the command starts a member of etcd
+	after string // the program whose commands have created what this command refers to
 }
 
-// documented are the commands of the documents, by the host that they are for and in the
-// order in which they are run. One that is not here fails the test, and one that is in no
-// document any more.
+// documented lists the commands of the documents in the order in which they run, by the host that they need. The test
+// fails for a documented command that is missing here, and for a listed command that is no longer documented.
 var documented = map[string][]command{
 	"dev": {
 		{text: "bin/troupe dev docs/scripts/examples/relay/relay.js", host: true},
@@ -54,7 +53,8 @@ var documented = map[string][]command{
 		{text: "bin/troupe client", stdin: "hello\n/join 1\n/to 2 hello\n/quit\n", want: `^\* joined arn:`},
 		{text: "bin/troupe client --transport kcp --ca ~/.config/troupe/tls/ca/cert.pem", stdin: "/quit\n", want: `^\* joined arn:.* over kcp$`},
 		{text: "curl -s http://127.0.0.1:8080/metrics | grep '^troupe_'", want: `^troupe_`},
-		{text: "curl -N 'http://127.0.0.1:8080/events?queue=eu&types=PlacementFulfilled,PlacementFailed'", exit: 28}, // curl's own for "too long": it streams
+		// exit code of curl for a timeout: the response is a stream
+		{text: "curl -N 'http://127.0.0.1:8080/events?queue=eu&types=PlacementFulfilled,PlacementFailed'", exit: 28},
 		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request start-game-session-placement --placement-id p1 " +
 			"--game-session-queue-name queue-dev --maximum-player-session-count 4 --desired-player-sessions PlayerId=ann PlayerId=bob", want: `"Status": "PENDING"`},
 		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request describe-game-session-placement --placement-id p1",
@@ -108,13 +108,13 @@ var documented = map[string][]command{
 
 const threeMembers = "--peer a=https://10.0.0.1:2380 --peer b=https://10.0.0.2:2380 --peer c=https://10.0.0.3:2380"
 
-// makeTarget is a command line of make. They are not run: `make run` is troupe dev on the
-// default ports, the others are the tests themselves or take minutes. What is checked is
-// that the target exists.
+// makeTarget matches a make command line. These commands are not run: `make run` is troupe dev on the default ports,
+// and the others are the tests themselves or take minutes. The test only checks that the target exists.
 var makeTarget = regexp.MustCompile(`^make ([a-z-]+)( |$)`)
 
-// benchLine is a command line of troupe bench, troupe faults or troupe match. They are not run either: testdata/script/bench.txtar,
-// faults_test.go and match_test.go do that with runs that take less than minutes. What is checked is that the command takes the flags, and knows the names.
+// benchLine matches a command line of troupe bench, troupe faults or troupe match. These commands are not run here
+// either: testdata/script/bench.txtar, faults_test.go and match_test.go run shorter versions. The test only checks that
+// the command accepts the flags and the names.
 var benchLine = regexp.MustCompile(`^(?:bin/)?troupe ((?:bench|faults|match) .*)$`)
 
 func checkBenchLine(line string) error {
@@ -131,7 +131,7 @@ func checkBenchLine(line string) error {
 			return err
 		}
 	}
-	// A plan of one's own is no file here: what the documents show of it has a test in bench/faults.
+	// The plan file of a user does not exist here. The example plan in the documents has a test in bench/faults.
 	if name := c.Faults.Run.Scenario; name != "" && filepath.Ext(name) != ".yaml" {
 		if _, err := faults.Find(name); err != nil {
 			return err
@@ -140,7 +140,7 @@ func checkBenchLine(line string) error {
 	return nil
 }
 
-// isCommand reports whether a block is command lines.
+// isCommand reports whether a block contains command lines.
 func (b *block) isCommand() bool { return b.lang == "" || b.lang == "sh" || b.lang == "console" }
 
 func TestDocumentedCommandsAreKnown(t *testing.T) {
@@ -185,10 +185,9 @@ func TestDocumentedCommandsAreKnown(t *testing.T) {
 	}
 }
 
-// Each command that the documents show does what they say. Only ports, paths and
-// durations are others.
+// Each documented command does what the documents say. Only ports, paths and durations differ.
 func TestDocumentedCommands(t *testing.T) {
-	if runtime.GOOS != "linux" { // the documents' paths, and their tools
+	if runtime.GOOS != "linux" { // the documents use Linux paths and tools
 		t.Skip("the commands of the documents are run on Linux only")
 	}
 	for name, list := range documented {
@@ -201,15 +200,15 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// reader is somebody who does what the documents say, in a folder of its own. Commands of troupe run in this process.
+// reader follows the documents in a separate folder. Commands of troupe run in this process.
 type reader struct {
 	*testing.T
 	dir    string
 	addrs  host.Announcement
-	script string   // id of the one that was created
-	host   *process // nil while none runs
-	etcd   []*process
-	ports  map[string]string // of members of etcd: as documented, and here
+	script string            // id of the created script
+	host   *process          // nil while no host is running
+	etcd   []*process        // members of etcd that are running
+	ports  map[string]string // addresses of members, by the address in the document
 }
 
 func newReader(t *testing.T) *reader {
@@ -231,7 +230,7 @@ func newReader(t *testing.T) *reader {
 	return r
 }
 
-// set sets variables.
+// set sets environment variables.
 func (r *reader) set(pairs ...string) {
 	r.Helper()
 	for _, pair := range pairs {
@@ -240,7 +239,8 @@ func (r *reader) set(pairs ...string) {
 	}
 }
 
-// servedConfiguration is the one for `troupe serve --config troupe.yaml`: the first behind it.
+// servedConfiguration returns the configuration for `troupe serve --config troupe.yaml`: the first one after that
+// command.
 func servedConfiguration(t *testing.T) string {
 	t.Helper()
 	behind := false
@@ -254,11 +254,11 @@ func servedConfiguration(t *testing.T) string {
 	return ""
 }
 
-// missing is why a command cannot be run here.
+// missing returns why a command cannot be run here, or "".
 func missing(c *command) string {
 	tools := strings.Fields(c.text)[:1]
 	if strings.Contains(c.text, "duel") {
-		tools = append(tools, "zip") // one command makes what the others upload
+		tools = append(tools, "zip") // a command creates the archive that other commands upload
 	}
 	if c.after != "" {
 		tools = append(tools, c.after)
@@ -277,7 +277,7 @@ func missing(c *command) string {
 	return ""
 }
 
-// follow runs one command.
+// follow runs one command and checks its result.
 func (r *reader) follow(c *command) {
 	r.Helper()
 	if why := missing(c); why != "" {
@@ -326,7 +326,7 @@ func (r *reader) follow(c *command) {
 	}
 }
 
-// run runs one command once; it is an error if it does not do what is wanted.
+// run runs one command once. It returns an error if the result differs from the expected one.
 func (r *reader) run(c *command, line string) (out []byte, err error) {
 	code := 0
 	if args, to := r.inProcess(line); args != nil {
@@ -354,7 +354,8 @@ func (r *reader) run(c *command, line string) (out []byte, err error) {
 	return out, err
 }
 
-// inProcess returns the arguments of a command line of troupe, and the file to which its output goes. Of another program it returns nil.
+// inProcess returns the arguments of a troupe command line, and the file to which its output is redirected. For other
+// programs it returns nil.
 func (r *reader) inProcess(line string) (args []string, to string) {
 	line, to, _ = strings.Cut(line, " > ")
 	words := strings.Fields(strings.ReplaceAll(line, "~/", r.dir+"/"))
@@ -364,7 +365,7 @@ func (r *reader) inProcess(line string) (args []string, to string) {
 	return words[1:], to
 }
 
-// moved is a command line with the ports, paths and durations of the test.
+// moved returns a command line with the ports, paths and durations of the test.
 func (r *reader) moved(line string) string {
 	line = movedPaths.ReplaceAllString(line, r.dir+"/$1")
 	if strings.Contains(line, "10.0.0.") || strings.HasPrefix(line, "troupe etcd ") {
@@ -391,11 +392,12 @@ func (r *reader) moved(line string) string {
 			line += " --" + listener + "-addr 127.0.0.1:0"
 		}
 		if words[1] == "serve" {
-			line += " --set api.tls=true" // as the section on access keys has it
+			line += " --set api.tls=true" // as in the section on access keys
 		} else {
 			line += " --announce addresses.json"
 		}
-	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url") && os.Getenv("AWS_ENDPOINT_URL") == "": // as with the original
+	// the documents show it as for AWS, without an endpoint
+	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url") && os.Getenv("AWS_ENDPOINT_URL") == "":
 		line += " --region us-east-1 --no-sign-request --endpoint-url " + r.addrs.APIURL
 	}
 	return line
@@ -406,7 +408,7 @@ var (
 	etcdMachine = regexp.MustCompile(`\b10\.0\.0\.[1-3]\b`)
 )
 
-// movedEtcd is a command line with free addresses of this machine for those of members of etcd, including the default ones.
+// movedEtcd returns a command line in which free addresses of this machine replace the addresses of members, the default ones included.
 func (r *reader) movedEtcd(line string) string {
 	for _, kind := range []struct{ of, unless, flag string }{
 		{"troupe etcd snapshot ", " --endpoint ", " --endpoint http://127.0.0.1:2379"},
@@ -430,7 +432,7 @@ func (r *reader) movedEtcd(line string) string {
 	return etcdMachine.ReplaceAllString(line, "127.0.0.1")
 }
 
-// stop stops the host and the members of etcd, which must end well.
+// stop stops the host and the members of etcd. Each must exit with code 0.
 func (r *reader) stop() {
 	r.Helper()
 	all := r.etcd

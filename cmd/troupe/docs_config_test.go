@@ -20,21 +20,21 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// What the configurations of the documents take for granted.
+// Secrets and files that the documented configurations assume.
 var (
 	documentedSecrets = []string{"GAME_SECRET=a-secret-of-the-documentation", "EVENTS_TOKEN=another-of-the-documentation"}
-	documentedFiles   = map[string]string{ // path: content
+	documentedFiles   = map[string]string{ // content by path
 		"/etc/troupe/collector-key": "Bearer a-secret-of-the-collector",
 		"/etc/troupe/dashboard":     "a-secret-of-the-dashboard",
 		"/etc/troupe/lobby.secret":  "a-secret-of-the-lobby",
 		"/srv/duel/server.js":       "exports.ssExports = { init() {} };\n",
 	}
-	// Where these paths are, in the folder of a test.
+	// The paths that are moved into the folder of a test.
 	movedPaths   = regexp.MustCompile(`/(var/lib/troupe|etc/troupe|srv/duel)\b`)
 	absolutePath = regexp.MustCompile(`(?m)(?:^|[\s"'\[{(=])(/[a-z][\w./-]*)`)
 )
 
-// movePaths puts the paths of a text into a folder, and fails on those that would not be.
+// movePaths moves the paths in a text into a folder. It fails the test for an absolute path that it does not know.
 func movePaths(t *testing.T, dir, text string) string {
 	t.Helper()
 	for _, at := range absolutePath.FindAllStringSubmatch(movedPaths.ReplaceAllString(text, "moved"), -1) {
@@ -52,11 +52,10 @@ func movePaths(t *testing.T, dir, text string) string {
 	return movedPaths.ReplaceAllString(text, filepath.ToSlash(dir)+"/$1")
 }
 
-// isFaultPlan reports whether a block is a plan of troupe faults, which has a test in bench/faults.
+// isFaultPlan reports whether a block is a plan for troupe faults. Such a plan has a test in bench/faults.
 func isFaultPlan(text string) bool { return strings.Contains(text, "\nfaults:\n") }
 
-// Each configuration that the documents show is loaded as it stands, and a host starts
-// with it. Only ports and paths are others.
+// Each documented configuration loads unchanged, and a host starts with it. Only ports and paths differ.
 func TestDocumentedConfigurations(t *testing.T) {
 	tried := 0
 	for _, b := range blocks(t) {
@@ -82,7 +81,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 }
 
-// startDocumented starts a host on other ports, and waits for its fleets.
+// startDocumented starts a host on free ports and waits until its fleets are ACTIVE.
 func startDocumented(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
 	h := startHost(t, on, onFreePorts(t, c))
@@ -104,8 +103,7 @@ func startDocumented(t *testing.T, on hosttest.Network, c host.Config) running {
 	return h
 }
 
-// A path that a document is the first to use must not be made on the machine of whoever
-// runs the tests.
+// A path that is new in a document must not be created on the machine that runs the tests.
 func TestPathsOfDocumentsAreMoved(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: /var/lib/troupe/x": "", "a: {b: /opt/x}": "/opt/x", `["/home/x"]`: "/home/x", "u: http://a/b": "", "/srv/duels": "/srv/duels", "../a/b": "",
@@ -118,14 +116,15 @@ func TestPathsOfDocumentsAreMoved(t *testing.T) {
 }
 
 var (
-	codeSpan    = regexp.MustCompile("`([^`\n]+)`")
-	settingSpan = regexp.MustCompile(`\A([a-z][a-zA-Z]*(?:\[\])?(?:\.[a-z][a-zA-Z]*(?:\[\])?)+)(?:: (\S+))?\z`) // names of Go have capitals: script.Decision
+	codeSpan = regexp.MustCompile("`([^`\n]+)`")
+	// Go identifiers have capitals: script.Decision
+	settingSpan = regexp.MustCompile(`\A([a-z][a-zA-Z]*(?:\[\])?(?:\.[a-z][a-zA-Z]*(?:\[\])?)+)(?:: (\S+))?\z`)
 )
 
-// scriptMembers are what scripts have, which look like keys of the configuration.
+// scriptMembers are members of scripts that look like configuration keys.
 var scriptMembers = []string{"session.gameProperties", "session.matchmakerData", "session.gameSession", "session.matchedPlayers"}
 
-// Keys of the configuration, and commands of ours, that stand in the text of a document.
+// Configuration keys and troupe commands that the text of a document mentions exist.
 func TestDocumentedWords(t *testing.T) {
 	parser, err := newParser(streams{out: io.Discard, err: io.Discard}, kong.Exit(func(int) {}))
 	if err != nil {
@@ -169,7 +168,7 @@ func TestDocumentedWords(t *testing.T) {
 	}
 }
 
-// settable returns why a key is none, or cannot have a value; without a value, any.
+// settable returns an error if a key does not exist or cannot have the value. An empty value means any value.
 func settable(t *testing.T, key, value string) error {
 	t.Helper()
 	text, ends := "", ""

@@ -15,13 +15,13 @@ var (
 	notInSlug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// page is what one document offers and what it points to.
+// page contains the anchors and the links of one document.
 type page struct {
 	anchors map[string]bool
 	links   []string
 }
 
-// readPage reads a document. Anchors are those that forges make of headings.
+// readPage parses a document. Anchors are those that code hosting sites generate from headings.
 func readPage(text string) page {
 	p := page{anchors: map[string]bool{}}
 	fenced := false
@@ -43,11 +43,10 @@ func readPage(text string) page {
 	return p
 }
 
-// Every link between documents leads somewhere, and a reader who begins with the README
-// can get to every document.
+// Every link between documents has a target, and every document can be reached from the README.
 func TestDocumentedLinks(t *testing.T) {
 	pages := map[string]page{}
-	const template = "bench/result/page/performance.md" // of docs/performance.md
+	const template = "bench/result/page/performance.md" // template of docs/performance.md
 	for _, file := range append(markdown(t), template) {
 		text, err := os.ReadFile(filepath.Join(repository, file))
 		if err != nil {
@@ -80,7 +79,7 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
-// The README is for somebody who sees the project for the first time; details are in docs.
+// The README is for readers who are new to the project. Details belong in docs.
 func TestTheReadmeIsShort(t *testing.T) {
 	const linesMax = 149
 	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
@@ -92,7 +91,7 @@ func TestTheReadmeIsShort(t *testing.T) {
 	}
 }
 
-// follows returns why a link leads nowhere, or nothing. Other sites are not asked.
+// follows returns the problem with a link, or "". It does not check links to other sites.
 func follows(pages map[string]page, file, link string) string {
 	if strings.Contains(link, "://") {
 		return ""

@@ -7,11 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notDumpable keeps other processes of the same user, such as scripts in Node.js, from
-// reading the environment, the memory and the open files of this one (prctl(2),
-// PR_SET_DUMPABLE), because they contain keys. Such a process leaves no core file, so it
-// does nothing with GOTRACEBACK=crash, which asks for one. Profiles and /debug are not
-// affected.
+// notDumpable prevents other processes of the same user, such as scripts in Node.js, from reading the environment, the
+// memory and the open files of this process (prctl(2), PR_SET_DUMPABLE). These contain keys. A process that is not
+// dumpable writes no core file. Therefore notDumpable does nothing if GOTRACEBACK=crash requests a core file. Profiles
+// and /debug are not affected.
 func notDumpable(log zerolog.Logger) {
 	if os.Getenv("GOTRACEBACK") == "crash" {
 		log.Warn().Msg("GOTRACEBACK=crash asks for a core file: other processes of this user can read the host's memory and environment")

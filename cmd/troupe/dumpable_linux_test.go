@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTheHostsEnvironmentIsItsOwn has a process look into the environment of one of the same
-// user that has started it, before and after that does as a host.
+// TestTheHostsEnvironmentIsItsOwn checks that a child process of the same user can read the environment of its parent
+// until the parent calls notDumpable, and cannot afterwards. With GOTRACEBACK=crash it still can.
 func TestTheHostsEnvironmentIsItsOwn(t *testing.T) {
 	t.Parallel()
 	const secret = "TROUPE_TEST_SECRET=word"
@@ -27,13 +27,13 @@ func TestTheHostsEnvironmentIsItsOwn(t *testing.T) {
 		}
 		return
 	}
-	if os.Getuid() == 0 { // who may read everything
+	if os.Getuid() == 0 { // root may read everything
 		for _, err := range []error{syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)} {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // as before
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // setuid has cleared it
 			t.Fatal(err)
 		}
 	}
@@ -48,10 +48,10 @@ func TestTheHostsEnvironmentIsItsOwn(t *testing.T) {
 	if want := os.Getenv("GOTRACEBACK") == "crash"; reads() != want {
 		t.Errorf("it can be read: %v, want %v", !want, want)
 	}
-	if _, err := os.ReadDir("/proc/self/fd"); err != nil { // of the metrics
+	if _, err := os.ReadDir("/proc/self/fd"); err != nil { // the metrics need this
 		t.Error(err)
 	}
 	if !t.Failed() {
-		os.Exit(0) // else the package removes files that are root's
+		os.Exit(0) // skip the cleanup of TestMain, which would touch files of root
 	}
 }

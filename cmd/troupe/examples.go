@@ -6,7 +6,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// newParser returns the parser of the command line. Help and completion are made of its model.
+// newParser returns the parser of the command line. Help and completion use its model.
 func newParser(s streams, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(&commands{}, append([]kong.Option{
 		kong.Name("troupe"),
@@ -32,7 +32,7 @@ func newParser(s streams, options ...kong.Option) (*kong.Kong, error) {
 	return parser, nil
 }
 
-// details are the examples of each command, by its path, after what else its help says, if it does.
+// details holds the additional help of each command by its path: optional text and an empty line, followed by examples.
 var details = map[string]string{
 	"dev":      "troupe dev\ntroupe dev docs/scripts/examples/relay/relay.js",
 	"serve":    "troupe serve --config troupe.yaml --announce addresses.json",

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Every command has an example in its help, and every example is a command line that troupe takes.
+// Every command has an example in its help, and troupe accepts every example.
 func TestEveryCommandHasAnExample(t *testing.T) {
 	parser, err := newParser(streams{out: io.Discard, err: io.Discard})
 	if err != nil {

@@ -27,7 +27,7 @@ type faultsCommand struct {
 	Behind faultsBehind `cmd:"" hidden:"" help:"Serve with a disk that a troupe faults breaks."`
 }
 
-// faultsFlags are the flags of run and replay.
+// faultsFlags are the flags that run and replay share.
 type faultsFlags struct {
 	Against string `placeholder:"URL" help:"Service API of a host that runs already. Without it, a host is started here and ended again."`
 	Fleet   string `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on, with --against (${default})."`
@@ -52,7 +52,8 @@ type faultsRun struct {
 	Quick   bool    `help:"All times of the plan are a tenth, but for outages that the host is to notice."`
 }
 
-// Run runs the scenario. It fails with exitFailure if a promise is broken, and with exitUsage if nothing could be judged.
+// Run runs the scenario. It fails with exitFailure if a promise is broken, and with exitUsage if nothing could be
+// judged.
 func (c *faultsRun) Run(s streams) error {
 	plan, err := faults.Find(c.Scenario)
 	if err != nil {
@@ -68,13 +69,13 @@ func (c *faultsRun) Run(s streams) error {
 	return c.run(s, o)
 }
 
-// faultsReplay runs what a report tells of.
+// faultsReplay repeats the run of a stored report.
 type faultsReplay struct {
 	File string `arg:"" help:"What troupe faults run --json has written."`
 	faultsFlags
 }
 
-// Run plays the same faults at the same times. Its errors are those of faultsRun.
+// Run plays the same faults at the same times. Its errors are those of faultsRun.Run.
 func (c *faultsReplay) Run(s streams) error {
 	report, err := faults.Read(c.File)
 	if err != nil {
@@ -87,13 +88,13 @@ func (c *faultsReplay) Run(s streams) error {
 	return c.run(s, faults.Options{Plan: plan, Events: report.Events, Seed: report.Seed, Players: report.Players, Quick: report.Quick})
 }
 
-// faultsBehind is how troupe faults starts a host whose disk it breaks.
+// faultsBehind is the command with which troupe faults starts a host with disk faults.
 type faultsBehind struct {
 	Socket string   `arg:""`
 	Words  []string `arg:"" passthrough:""`
 }
 
-// Run executes this program again with the words. It returns only with an error.
+// Run executes this program again with the arguments Words. It returns only on error.
 func (c *faultsBehind) Run() error {
 	bin, err := os.Executable()
 	if err != nil {
@@ -102,7 +103,7 @@ func (c *faultsBehind) Run() error {
 	return disk.Exec(c.Socket, append([]string{bin}, c.Words...))
 }
 
-// run runs with the flags that both have.
+// run plays the faults for both faultsRun and faultsReplay.
 func (c *faultsFlags) run(s streams, o faults.Options) error {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -120,7 +121,7 @@ func (c *faultsFlags) run(s streams, o faults.Options) error {
 	return &exitError{exitFailure, fmt.Errorf("faults: a promise is broken; the same faults again: %s", again)}
 }
 
-// unjudged is the error of a run that proves nothing.
+// unjudged returns the error of a run that could not judge anything.
 func unjudged(against string, err error) error {
 	if against != "" {
 		err = reach.Explain(hostURL(against), err)
@@ -128,7 +129,7 @@ func unjudged(against string, err error) error {
 	return &exitError{exitUsage, fmt.Errorf("faults: %w", err)}
 }
 
-// seedOf returns the seed that a flag says, or else the plan, or else a random one.
+// seedOf returns the seed from the flag, from the plan, or a random seed, in this order.
 func seedOf(flag *uint64, plan faults.Plan) uint64 {
 	if seed := cmp.Or(flag, plan.Seed); seed != nil {
 		return *seed
@@ -136,7 +137,8 @@ func seedOf(flag *uint64, plan faults.Plan) uint64 {
 	return rand.Uint64N(1 << 32)
 }
 
-// again is the command that plays the same faults again. It stores the report in the folder for temporary files unless it is stored already.
+// again returns the command that plays the same faults again. If the report is not stored yet, again stores it in the
+// temporary folder.
 func (c *faultsFlags) again(report faults.Report) (string, error) {
 	file := c.JSON
 	switch {

@@ -26,7 +26,7 @@ type faultsProxy struct {
 	Repeat  bool    `help:"The plan begins again when it is over."`
 }
 
-// Run serves until a signal.
+// Run serves until it receives a signal.
 func (c *faultsProxy) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()

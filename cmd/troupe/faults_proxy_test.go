@@ -13,7 +13,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// A client as those of GameLift plays through a proxy: the plan begins with it, cuts it, and lets it in again.
+// A GameLift client plays through a proxy. The plan starts when it connects, resets its connection, and lets it connect
+// again.
 func TestFaultsProxy(t *testing.T) { synctest.Test(t, playThroughAProxy) }
 
 func playThroughAProxy(t *testing.T) {
@@ -39,7 +40,7 @@ func playThroughAProxy(t *testing.T) {
 		return c
 	}
 	first := login()
-	for _, cut := range []time.Duration{time.Second, 6 * time.Second} { // the plan begins again
+	for _, cut := range []time.Duration{time.Second, 6 * time.Second} { // the plan repeats
 		c := first
 		if cut > time.Second {
 			c = login()

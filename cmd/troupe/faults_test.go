@@ -23,16 +23,16 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// runFaults runs troupe faults and returns its exit code and its output. A host that it starts is a process.
+// runFaults runs troupe faults and returns its exit code and its output. If it starts a host, the host is a process.
 func runFaults(args ...string) (code int, text string) { return runFaultsOn(nil, args...) }
 
-// runFaultsOn plays on a host that runs on a network.
+// runFaultsOn runs troupe faults on a network, for a host on that network.
 func runFaultsOn(on transport.Network, args ...string) (code int, text string) {
 	code, out, said := callOn(on, append([]string{"faults"}, args...)...)
 	return code, out + said
 }
 
-// readReport reads a report, and fails unless these promises are broken, and no other.
+// readReport reads a report and fails unless exactly the given promises are broken.
 func readReport(t *testing.T, file, text string, broken ...string) faults.Report {
 	t.Helper()
 	r, err := faults.Read(file)
@@ -51,18 +51,17 @@ func readReport(t *testing.T, file, text string, broken ...string) faults.Report
 	return r
 }
 
-// The promises hold in each scenario, at its quick size, over real sockets and with a host of its own. Most of the time they wait, so more
-// of them run at once than the test binary runs tests. In a short run one stands for all: what a scenario does is a plan, and what can be
-// planned has tests in bench/faults.
-// RL-120.
+// The promises hold in each scenario at its quick size, over real sockets and with a separate host. Scenarios mostly
+// wait, so more of them run in parallel than the test binary's limit. A short run tests only one of them, because
+// scenarios are plans and bench/faults tests everything that plans can contain. RL-120.
 func TestEveryScenarioIsQuick(t *testing.T) {
 	t.Parallel()
 	var work sync.WaitGroup
 	slots := make(chan struct{}, 6)
 	all := faults.Scenarios()
-	slices.SortFunc(all, func(a, b faults.Plan) int { return cmp.Compare(b.Length, a.Length) }) // the longest first
+	slices.SortFunc(all, func(a, b faults.Plan) int { return cmp.Compare(b.Length, a.Length) }) // longest first
 	for _, p := range all {
-		if p.Name == "little-memory" || testing.Short() && p.Name != "reconnect-storm" { // TestLittleMemoryIsQuick
+		if p.Name == "little-memory" || testing.Short() && p.Name != "reconnect-storm" { // see TestLittleMemoryIsQuick
 			continue
 		}
 		slots <- struct{}{}
@@ -74,7 +73,8 @@ func TestEveryScenarioIsQuick(t *testing.T) {
 	work.Wait()
 }
 
-// The host is this binary, to which the race detector adds so much that the scenario's own 64 MiB are too little to start.
+// The host is this test binary. With the race detector it needs so much memory that it cannot start within the
+// scenario's 64 MiB.
 func TestLittleMemoryIsQuick(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -105,7 +105,7 @@ func playQuick(t *testing.T, name string) {
 	if err != nil || r.Broken() {
 		t.Errorf("%s: %v\n%s", name, err, text)
 	}
-	if name == "store-kills" { // it has no players
+	if name == "store-kills" { // this scenario has no players
 		return
 	}
 	if f := r.Figures; f.Sent == 0 || f.Delivered != 4*f.Sent || f.FastDelivered == 0 || r.Seed != 5 || len(r.Events) == 0 || len(r.Verdicts) < 9 {
@@ -122,7 +122,7 @@ func playQuick(t *testing.T, name string) {
 	}
 }
 
-// A host that runs already is played on; what was stored is replayed: the same faults at the same times.
+// A run against a host that is already running. Its report is then replayed with the same faults at the same times.
 func TestFaultsAgainstAHost(t *testing.T) { synctest.Test(t, faultsAgainstAHost) }
 
 func faultsAgainstAHost(t *testing.T) {
@@ -144,7 +144,7 @@ func faultsAgainstAHost(t *testing.T) {
 	}
 }
 
-// A script that refuses a message breaks a promise: it is told with the number, and the exit code is 1.
+// A script that rejects a message breaks a promise. The output gives the number of the message, and the exit code is 1.
 func TestFaultsSeeABrokenPromise(t *testing.T) { synctest.Test(t, faultsSeeABrokenPromise) }
 
 func faultsSeeABrokenPromise(t *testing.T) {
@@ -174,10 +174,10 @@ exports.ssExports = {
 	if code != exitFailure || !strings.Contains(text, "troupe: faults: a promise is broken; the same faults again: troupe faults replay "+file+" --against "+host.url+"\n") {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
-	if r := readReport(t, file, text, "RL-2"); r.Figures.Lost != 2 { // of both players
+	if r := readReport(t, file, text, "RL-2"); r.Figures.Lost != 2 { // once per player
 		t.Errorf("%+v", r.Figures)
 	}
-	// As the command says: the same is broken again. What is not stored otherwise is kept for that.
+	// The printed command breaks the same promise again. If no flag stores the report, it is stored for that purpose.
 	code, text = runFaultsOn(host.net, "run", plan, "--players", "2", "--against", host.url)
 	_, again, found := strings.Cut(text, "the same faults again: troupe ")
 	if code != exitFailure || !found || !strings.Contains(text, "seed 9, 2 players, 2 faults") {
@@ -185,7 +185,7 @@ exports.ssExports = {
 	}
 	words := strings.Fields(again)[1:]
 	defer os.RemoveAll(filepath.Dir(words[1]))
-	words = append(words, "--json", file) // else it is kept, too
+	words = append(words, "--json", file) // otherwise this run would store another report
 	if code, text := runFaultsOn(host.net, words...); code != exitFailure || !strings.Contains(text, "seed 9, 2 players, 2 faults") || !strings.HasPrefix(text, "mine: ") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
@@ -195,7 +195,8 @@ exports.ssExports = {
 	}
 }
 
-// Promises of the script itself are rows, in both engines, with a host of one's own and with one that ran already.
+// The report has a row for each promise of the script: with both engines, with a host that the run starts, and with a
+// host that is already running.
 func TestFaultsHearTheScript(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -231,7 +232,7 @@ func TestFaultsHearTheScript(t *testing.T) {
 	}
 }
 
-// A script that does not run is told with its error.
+// If a script does not run, its error is reported.
 func TestFaultsSayWhyAScriptDoesNotRun(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -244,7 +245,7 @@ func TestFaultsSayWhyAScriptDoesNotRun(t *testing.T) {
 	}
 }
 
-// What cannot be run is told in one line, before anything is started or written.
+// If a run is impossible, a single line gives the reason, before anything is started or written.
 func TestFaultsWrongUse(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")
@@ -303,7 +304,7 @@ func TestFaultsList(t *testing.T) {
 	}
 }
 
-// Fast messages of players over kcp are datagrams, which a path that loses packets loses.
+// Over kcp, fast messages are datagrams, so a path that loses packets loses some of them.
 func TestFaultsFastMessagesAreDatagrams(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -318,7 +319,7 @@ func TestFaultsFastMessagesAreDatagrams(t *testing.T) {
 	}
 }
 
-// More players than a script takes by default play with the script that is built in.
+// The built-in script accepts more players than a script does by default.
 func TestFaultsOfManyPlayers(t *testing.T) {
 	t.Parallel()
 	long(t)

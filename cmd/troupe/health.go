@@ -19,7 +19,7 @@ type healthCommand struct {
 	Ready  bool   `help:"Ask whether it takes players (/readyz), not only whether it runs (/healthz)."`
 }
 
-// Run fails unless the host answers that all is well. It prints ok.
+// Run prints ok if the host reports that it is healthy, and fails otherwise.
 func (c *healthCommand) Run(s streams) error {
 	page := "/healthz"
 	if c.Ready {
@@ -41,7 +41,8 @@ func (c *healthCommand) Run(s streams) error {
 	return err
 }
 
-// configured asks the host that serves a configuration. The file may have got mistakes since that host has read it.
+// configured sets the endpoint to that of the host that serves a configuration file. It accepts an invalid
+// configuration, because the file may have been edited since the host read it.
 func (c *healthCommand) configured() error {
 	r, err := config.Resolve(config.Sources{Defaults: serveDefaults(), File: c.Config})
 	if err != nil {
@@ -58,6 +59,6 @@ func (c *healthCommand) configured() error {
 	if r.Config.API.TLS {
 		c.Endpoint, c.anyCertificate = "https://"+net.JoinHostPort(name, port), true
 	}
-	c.AccessKey = "" // these pages need none
+	c.AccessKey = "" // these pages require no access key
 	return nil
 }

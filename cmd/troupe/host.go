@@ -20,58 +20,58 @@ import (
 // gcPercent is the default of GOGC.
 const gcPercent = 200
 
-// ballastMax is the size of an allocation that is never touched, and so takes no memory. It
-// makes the garbage collector of a small host start after 128 MiB of garbage, rather than
-// every two seconds (see runHost). On small machines it is 1/ballastPart of the memory.
+// ballastMax is the size of an allocation that is never touched and therefore uses no memory. With it, the garbage
+// collector of a small host starts after 128 MiB of garbage instead of every two seconds (see runHost). On small
+// machines, the ballast is 1/ballastPart of the memory.
 const (
 	ballastMax  = 64 << 20
 	ballastPart = 64
 )
 
-// memoryPart is how much of a control group's memory the Go runtime may use. The rest is for the kernel's buffers and for the system's memory
-// beside the heap.
+// memoryPart is the share of a control group's memory that the Go runtime may use. The rest is for kernel buffers and
+// other memory outside the Go heap.
 const memoryPart = 0.8
 
-// ballast has no pointers for the garbage collector to follow.
+// ballast is a byte slice, so it contains no pointers that the garbage collector must follow.
 var ballast []byte
 
-// hostOptions are what runHost takes beside a configuration. All of them may be missing.
+// hostOptions are the parameters of runHost other than the configuration. All are optional.
 type hostOptions struct {
 	dev    bool                        // host.Options.Dev
 	page   string                      // host.Options.Page
 	origin func(key string) string     // host.Options.Origin
-	reload func() (host.Config, error) // reads the configuration again after a SIGHUP
-	quiet  func(line []byte) bool      // reports whether a line of the log, as JSON, is left out
-	// started is called once all listeners are bound. The function that it returns is called at the end.
+	reload func() (host.Config, error) // re-reads the configuration after SIGHUP
+	quiet  func(line []byte) bool      // reports whether to omit a log line (JSON)
+	// started is called once all listeners are bound. The function that it returns is called when the host ends.
 	started func(*host.Host) (ended func(), err error)
 }
 
-// runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal ends it
-// without waiting. It returns an error if the host did not start or failed.
+// runHost runs a host until SIGTERM or SIGINT and then drains it. A second signal ends the host without waiting.
+// runHost returns an error if the host did not start or failed.
 //
-// The garbage collector runs half as often as by Go's default, and even less often while
-// the heap is small: with 500 scripts that tick at 20 Hz, the p99 of a tick's delay is
-// 5 ms instead of 12, and the p99 latency of players in 25 scripted game sessions is
-// 1.1 ms instead of 1.5 to 2.9 (make bench-script). Where a control group limits the memory, the
-// heap is kept below memoryPart of it. The environment variables GOGC and GOMEMLIMIT override this.
+// The garbage collector runs half as often as by Go's default, and even less often while the heap is small. Measured
+// effect: with 500 scripts that tick at 20 Hz, the p99 delay of a tick is 5 ms instead of 12 ms, and the p99 latency of
+// players in 25 scripted game sessions is 1.1 ms instead of 1.5 to 2.9 ms (make bench-script). If a control group
+// limits the memory, the heap is kept below memoryPart of the limit. The environment variables GOGC and GOMEMLIMIT
+// override these settings.
 func runHost(cfg host.Config, s streams, o hostOptions) error {
 	signals := make(chan os.Signal, 2)
 	defer s.notify(signals, syscall.SIGTERM, os.Interrupt)()
 
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
-		if os.Getenv("GOMEMLIMIT") == "" { // the limit would count the ballast
+		if os.Getenv("GOMEMLIMIT") == "" { // the user's limit would count the ballast
 			ballast = dropped(make([]byte, min(ballastMax, host.MemoryMax()/ballastPart)))
 		}
 	}
 	if limit := host.GroupMemoryMax(); limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(float64(limit)*memoryPart) + int64(len(ballast))) // the limit counts the ballast
+		debug.SetMemoryLimit(int64(float64(limit)*memoryPart) + int64(len(ballast))) // add the ballast, which counts towards the limit
 	}
 	hangups := make(chan os.Signal, 1)
 	if o.reload != nil {
 		defer s.notify(hangups, syscall.SIGHUP)()
 	}
-	// The level is that of the process, so that a reload can change it for all loggers.
+	// The log level is set globally, so that a reload can change it for all loggers.
 	log := newLog(cfg.Log, s.err, o.quiet)
 	zerolog.SetGlobalLevel(log.GetLevel())
 	log = log.Level(zerolog.TraceLevel)
@@ -82,15 +82,16 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:
-			default: // only the first reason is reported
+			default: // only the first failure is reported
 			}
 		},
 	})
 	if err != nil {
 		return err
 	}
-	// Without this the first players would take up to 2 KiB more each, until the next collection: Go gives new goroutines as much
-	// stack as the last collection saw them use on average, and during the start there are few, one of which has a large stack.
+	// Go gives new goroutines as much stack as goroutines used on average at the last collection. During the start
+	// there are few goroutines, and one of them has a large stack. Without a collection now, each of the first players
+	// would use up to 2 KiB more until the next collection.
 	debug.FreeOSMemory()
 	a := h.Addrs()
 	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version()).
@@ -103,7 +104,7 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 		}
 		defer ended()
 	}
-	if cfg.Announce != "" { // last: the file says that the host has started
+	if cfg.Announce != "" { // last, because the file means that the host has started
 		if err := announce(cfg.Announce, a); err != nil {
 			h.Close()
 			return err
@@ -118,8 +119,8 @@ func runHost(cfg host.Config, s streams, o hostOptions) error {
 	return err
 }
 
-// reloadOn reads the configuration again after each signal, until over is closed. A configuration
-// with a mistake changes nothing.
+// reloadOn reads the configuration again after each signal, until over is closed. A configuration with a mistake
+// changes nothing.
 func reloadOn(signals <-chan os.Signal, over <-chan struct{}, h *host.Host, read func() (host.Config, error), log zerolog.Logger) {
 	for {
 		select {
@@ -145,15 +146,15 @@ func reloadOn(signals <-chan os.Signal, over <-chan struct{}, h *host.Host, read
 
 // drainer is the part of a host that untilOver uses.
 type drainer interface {
-	// Drain returns when the host has ended, or an error if an operator has cancelled it.
+	// Drain returns nil when the host has ended, or an error if an operator has cancelled the drain.
 	Drain(ctx context.Context) error
-	// Drained is closed when a drain that an operator began has ended the host.
+	// Drained is closed when a drain that an operator started has ended the host.
 	Drained() <-chan struct{}
 	Close()
 }
 
-// untilOver waits until the host ends: by a signal, which drains it, by an operator's
-// drain, or by a failure. If an operator cancels the drain, it goes on waiting.
+// untilOver waits until the host ends: by a signal, which drains it, by an operator's drain, or by a failure. If an
+// operator cancels the drain, untilOver continues to wait.
 func untilOver(h drainer, signals <-chan os.Signal, failed <-chan string, log zerolog.Logger) error {
 	for over := false; !over; {
 		select {
@@ -175,8 +176,8 @@ func untilOver(h drainer, signals <-chan os.Signal, failed <-chan string, log ze
 	}
 }
 
-// drain drains the host; another signal ends the waiting. It returns false if an operator
-// has cancelled the drain, and no signal came since.
+// drain drains the host. Another signal ends the drain immediately. drain returns false if an operator has cancelled
+// the drain and no signal has arrived since.
 func drain(h drainer, signals <-chan os.Signal) bool {
 	for {
 		ctx, skip := context.WithCancel(context.Background())
@@ -209,11 +210,11 @@ func memoryLimit(e *zerolog.Event) {
 	}
 }
 
-// newLog makes the host's log. Quiet, if not nil, reports whether a line is left out.
+// newLog creates the host's log. quiet, if not nil, reports whether to omit a line.
 func newLog(c host.Log, out io.Writer, quiet func(line []byte) bool) zerolog.Logger {
 	level, err := zerolog.ParseLevel(c.Level)
 	if err != nil {
-		level = zerolog.InfoLevel // config has checked it
+		level = zerolog.InfoLevel // config has already validated the level
 	}
 	if c.Format == "pretty" {
 		out = prettyLog(out)
@@ -224,7 +225,7 @@ func newLog(c host.Log, out io.Writer, quiet func(line []byte) bool) zerolog.Log
 	return zerolog.New(out).Level(level).With().Timestamp().Logger()
 }
 
-// filtered writes the lines of a log that quiet does not leave out.
+// filtered writes the log lines that quiet does not omit.
 type filtered struct {
 	io.Writer
 	quiet func(line []byte) bool

@@ -17,11 +17,11 @@ import (
 	"troupe/transport/host"
 )
 
-// fakeHost drains until it is told not to wait, or at once.
+// fakeHost drains until its context ends if waits is true, otherwise at once.
 type fakeHost struct {
 	waits           bool
 	draining        func()
-	cancelled       int // so many drains
+	cancelled       int // number of drains to cancel
 	operator        chan struct{}
 	drained, closed bool
 }
@@ -37,7 +37,7 @@ func (f *fakeHost) Drain(ctx context.Context) error {
 	}
 	if f.cancelled > 0 {
 		if f.cancelled--; f.operator != nil {
-			close(f.operator) // whose next drain ends it
+			close(f.operator) // the operator then drains and ends the host
 		}
 		f.waits = false
 		return fleet.ErrDrainCancelled
@@ -54,7 +54,7 @@ func TestUntilOver(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		signals          int
-		failure, failing string // before, and while it drains
+		failure, failing string // before the drain, and during the drain
 		host             fakeHost
 		want             string
 		drained          bool
@@ -68,7 +68,7 @@ func TestUntilOver(t *testing.T) {
 		{name: "a failure while it drains", signals: 1, failing: "late", want: "failed while it drained: late", drained: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // other tests have had hosts
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // earlier tests have left goroutines of hosts
 			signals, failed := make(chan os.Signal, 2), make(chan string, 1)
 			for range c.signals {
 				signals <- syscall.SIGTERM
@@ -143,7 +143,7 @@ func TestDescribeBuild(t *testing.T) {
 	}
 }
 
-// The first section of the changelog is that of the version.
+// The first section of the changelog has the current version.
 func TestChangelogBeginsWithTheVersion(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "CHANGELOG.md"))
 	if err != nil {
@@ -155,7 +155,7 @@ func TestChangelogBeginsWithTheVersion(t *testing.T) {
 	}
 }
 
-// TestDefaultFleet: what the client plays on is there.
+// TestDefaultFleet checks that the client's default fleet exists in the host's defaults.
 func TestDefaultFleet(t *testing.T) {
 	if id := host.Defaults().Fleets[0].ID; id != defaultFleet {
 		t.Errorf("the first fleet is %s", id)

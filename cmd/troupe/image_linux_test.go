@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// builder runs buildah, which needs neither a daemon nor a registry, with its images in a folder of the test.
+// builder runs buildah, which needs no daemon and no registry, with its images in a folder of the test.
 type builder struct {
 	storage []string
-	chroot  []string // how commands of build and run are isolated
+	chroot  []string // isolation flags for the commands build and run
 }
 
 func (b builder) command(args ...string) *exec.Cmd {
@@ -38,8 +38,9 @@ func (b builder) output(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// newBuilder skips the test where no builder is installed, or where it can run nothing; it is asked with a container that has
-// a static binary and none of the image's settings, so a fault of the Dockerfile skips nothing.
+// newBuilder skips the test if no builder is installed or if the builder cannot run containers. It checks that with a
+// container that has only a static binary and none of the image's settings, so that an error in the Dockerfile does not
+// skip the test.
 func newBuilder(t *testing.T, troupe string) builder {
 	t.Helper()
 	if _, err := exec.LookPath("buildah"); err != nil {
@@ -64,7 +65,7 @@ func newBuilder(t *testing.T, troupe string) builder {
 	return b
 }
 
-// descendants returns the processes that a process has started, and those that they have, the youngest generation last.
+// descendants returns the process and all its descendants. The youngest generation is last.
 func descendants(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {
@@ -81,8 +82,9 @@ func descendants(pid int) []int {
 	return all[1:]
 }
 
-// buildAndRun builds the image from docs/packaging/Dockerfile as it is. A host in it starts, answers and ends when it is told to.
-// The stage that compiles needs an image of a registry: a folder with what it would make takes its place (--build-context).
+// buildAndRun builds the image from the unchanged docs/packaging/Dockerfile. A host in it starts, answers, and ends
+// when it receives a signal. The build stage would need an image from a registry, so a folder with its output replaces
+// it (--build-context).
 func buildAndRun(t *testing.T, troupe string) {
 	long(t)
 	b := newBuilder(t, troupe)
@@ -126,7 +128,7 @@ func buildAndRun(t *testing.T, troupe string) {
 
 	configured := t.TempDir()
 	for _, err := range []error{
-		os.Chmod(configured, 0o777), // the host in the container is another user, and writes its addresses here
+		os.Chmod(configured, 0o777), // the host in the container runs as another user and writes its addresses here
 		os.WriteFile(filepath.Join(configured, "troupe.yaml"), []byte("announce: /etc/troupe/announced.json\n"+inContainer), 0o644),
 	} {
 		if err != nil {
@@ -166,7 +168,7 @@ func buildAndRun(t *testing.T, troupe string) {
 			t.Errorf("%s answers %d %s", page, resp.StatusCode, text)
 		}
 	}
-	// buildah does not hand on signals; a container's runtime sends them to the process that it has started.
+	// buildah does not forward signals. A container runtime would send them to the process that it has started.
 	all := descendants(run.Process.Pid)
 	if len(all) == 0 {
 		t.Fatal("buildah has started no process")

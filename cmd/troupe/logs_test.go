@@ -10,7 +10,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// From another machine the logs are for those with a key.
+// From another machine, the logs require an access key.
 func TestLogsAreAskedForWithAKey(t *testing.T) { synctest.Test(t, logsAreAskedForWithAKey) }
 
 func logsAreAskedForWithAKey(t *testing.T) {
@@ -30,7 +30,7 @@ func logsAreAskedForWithAKey(t *testing.T) {
 		}
 		fmt.Fprint(w, "lines of ", r.URL.Query().Get("id"))
 	})
-	host.url += "/" // as some write it
+	host.url += "/" // some users write the URL like this
 	for key, good := range map[string]bool{"KEYALL": true, "KEYNONE": false, "": false} {
 		code, out, said := host.call("logs", game, "--region", "eu-west-1", "--access-key", key, "--secret-key", secret)
 		if good != (code == 0 && out == "lines of "+game) || good == strings.HasPrefix(said, "troupe: logs: ") {

@@ -1,11 +1,22 @@
-// Command troupe is the game host and its tools: `troupe dev` and `troupe serve` run a
-// host, `troupe new game` makes a game to begin with, `troupe client` plays on a host, `troupe config` checks and prints
-// configurations, `troupe logs` prints the logs of game sessions,
-// `troupe admin` lists and drains, `troupe health` asks whether a host runs, `troupe top` watches, `troupe backup` and `troupe restore` copy the store,
-// `troupe etcd` runs a member of etcd, `troupe store check` looks for damage in it, `troupe bench` measures, `troupe faults` breaks
-// networks and hosts on purpose, `troupe match` tries rule sets of matchmaking. This package only wires parts together:
-// cmd/internal/config reads the configuration, transport/host is the host, internal/play
-// is the client.
+// Command troupe is the game host and its tools:
+//
+//   - `troupe dev` and `troupe serve` run a host.
+//   - `troupe new game` creates a new game.
+//   - `troupe client` plays on a host.
+//   - `troupe config` checks and prints configurations.
+//   - `troupe logs` prints the logs of game sessions.
+//   - `troupe admin` lists the state of a host, acts on it and drains it.
+//   - `troupe health` asks whether a host is running.
+//   - `troupe top` shows a live view of a host.
+//   - `troupe backup` and `troupe restore` copy the store.
+//   - `troupe store check` looks for damage in the store.
+//   - `troupe etcd` runs a member of etcd.
+//   - `troupe bench` runs benchmarks.
+//   - `troupe faults` injects faults into networks and hosts.
+//   - `troupe match` tests matchmaking rule sets.
+//
+// This package only wires parts together: cmd/internal/config reads the configuration, transport/host is the host, and
+// internal/play is the client.
 package main
 
 import (
@@ -29,10 +40,10 @@ import (
 const (
 	exitFailure = 1 // the command failed
 	exitUsage   = 2 // the command line is invalid, or a benchmark or a fault run had nothing to measure
-	exitVoid    = 3 // figures of a benchmark that prove nothing
+	exitVoid    = 3 // figures of a benchmark are invalid
 )
 
-// exitError is an error with an exit code of its own. Without an error inside, what there is to say has been said.
+// exitError is an error with an exit code. If err is nil, everything has been printed already.
 type exitError struct {
 	code int
 	err  error
@@ -41,15 +52,15 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// streams are the standard streams of a command, and the signals that it gets, and what it opens sockets with.
+// streams holds the standard streams, the signal source and the network of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	signals  signals           // nil: those of the process
-	network  transport.Network // nil: the system's
+	signals  signals           // nil: signals of the process
+	network  transport.Network // nil: network of the operating system
 }
 
-// signals is where a command hears of signals: package os/signal, or a test that runs the command without a process.
+// signals is a source of signals: package os/signal, or a test that runs the command inside its own process.
 type signals interface {
 	Notify(c chan<- os.Signal, of ...os.Signal)
 	Stop(c chan<- os.Signal)
@@ -60,7 +71,7 @@ type processSignals struct{}
 func (processSignals) Notify(c chan<- os.Signal, of ...os.Signal) { signal.Notify(c, of...) }
 func (processSignals) Stop(c chan<- os.Signal)                    { signal.Stop(c) }
 
-// notify has c get signals until stop is called.
+// notify delivers signals to c until stop is called.
 func (s streams) notify(c chan<- os.Signal, of ...os.Signal) (stop func()) {
 	from := s.signals
 	if from == nil {
@@ -70,8 +81,8 @@ func (s streams) notify(c chan<- os.Signal, of ...os.Signal) (stop func()) {
 	return func() { from.Stop(c) }
 }
 
-// interruptible returns a context that ends with SIGTERM, an interrupt, one of the other signals, or stop. From stop on, signals do
-// again what they do to a process that asks for none.
+// interruptible returns a context that ends on SIGTERM, on an interrupt, on one of the other signals, or when stop is
+// called. After stop, signals have their default effect again.
 func (s streams) interruptible(others ...os.Signal) (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := make(chan os.Signal, 1)
@@ -122,17 +133,17 @@ func main() {
 
 // run runs one command line and returns the exit code.
 func run(args []string, s streams) int {
-	shown := false // --help or --version: there is nothing else to do
+	shown := false // set by --help and --version: there is nothing else to do
 	parser, err := newParser(s, kong.Exit(func(int) { shown = true }))
 	if err != nil {
 		fmt.Fprintln(s.err, "troupe:", err)
 		return exitUsage
 	}
-	if os.Getenv("COMP_LINE") != "" { // a shell completes a line
+	if os.Getenv("COMP_LINE") != "" { // a shell requests completions
 		kongplete.Complete(parser, kongplete.WithExitFunc(func(int) { shown = true }))
 		return 0
 	}
-	if len(args) > 0 && args[0] == "help" { // troupe help faults run
+	if len(args) > 0 && args[0] == "help" { // for example, troupe help faults run
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	command, err := parser.Parse(args)

@@ -68,7 +68,7 @@ type matchSimulate struct {
 	Report    string            `placeholder:"DIR" help:"Write a page with the report there, report.html."`
 }
 
-// Run simulates and prints the report. Wrong flags and files give exitUsage.
+// Run simulates and prints the report. Invalid flags and files result in exitUsage.
 func (c *matchSimulate) Run(s streams) error {
 	usage := func(err error) error { return &exitError{exitUsage, fmt.Errorf("match simulate: %w", err)} }
 	if c.Rate <= 0 || c.Interval <= 0 || c.Timeout <= 0 || c.Generate < 0 || c.Generate > 1_000_000 || c.Locations < 0 || c.Locations > 100 || c.Timeout/c.Interval > 1_000_000 {
@@ -112,7 +112,7 @@ func (c *matchSimulate) Run(s streams) error {
 	return c.store(report)
 }
 
-// store writes the files of --json and --report.
+// store writes the files for --json and --report.
 func (c *matchSimulate) store(report matchmaking.Report) error {
 	if c.JSON != "" {
 		data, err := json.MarshalIndent(report, "", "  ")

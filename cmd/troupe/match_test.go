@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The example of docs/matchmaking.md, as a game designer would try it.
+// The example of docs/matchmaking.md, executed as a game designer would.
 func TestMatchCommands(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "docs", "matchmaking.md"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"troupe/transport/host"
 )
 
-// twoWindows is put beside the page of a new game: two windows of it, in which it plays. It posts what happened.
+// twoWindows is a page that is added to a new game. It plays the game in two windows and posts the results.
 const twoWindows = `<!doctype html>
 <iframe src="index.html" width="700" height="600"></iframe>
 <iframe src="index.html" width="700" height="600"></iframe>
@@ -53,7 +53,7 @@ onload = async () => {
 </script>
 `
 
-// newGame makes a game and starts a host for it, as a newcomer would.
+// newGame creates a game and starts a host for it, as a new user would.
 func newGame(t *testing.T, flags ...string) (dir string, addrs host.Announcement) {
 	t.Helper()
 	dir = makeGame(t, flags...)
@@ -82,7 +82,7 @@ func makeGame(t *testing.T, flags ...string) (dir string) {
 
 var kinds = map[string][]string{"js": nil, "ts": {"--ts"}}
 
-// A new game plays in two windows of a browser, and a player that loses its network comes back.
+// A new game works in two browser windows, and a player that loses its network reconnects.
 func TestNewGamesPlayInABrowser(t *testing.T) {
 	long(t)
 	browser, err := exec.LookPath("chromium")
@@ -114,7 +114,7 @@ func TestNewGamesPlayInABrowser(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(profile) // what the browser still writes stays
+			defer os.RemoveAll(profile) // ignore the error: the browser may still be writing
 			cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 				"--disable-background-networking", "--disable-component-update", "--user-data-dir="+profile, addrs.APIURL+"/game/two.html")
 			cmd.WaitDelay = 5 * time.Second
@@ -129,7 +129,7 @@ func TestNewGamesPlayInABrowser(t *testing.T) {
 				}
 			}
 			cancel()
-			_ = cmd.Wait() // it is killed
+			_ = cmd.Wait() // an error is expected: the process is killed
 			if !strings.Contains(last, "played") || strings.Contains(last, "error") {
 				t.Errorf("two windows do not play; the last that they say is:\n%s", last)
 			}
@@ -137,7 +137,7 @@ func TestNewGamesPlayInABrowser(t *testing.T) {
 	}
 }
 
-// The test that a new game comes with passes, with Node.js alone.
+// The test of a new game passes with Node.js alone.
 func TestNewGamesPassTheirTest(t *testing.T) {
 	long(t)
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -165,7 +165,7 @@ func TestNewGamesPassTheirTest(t *testing.T) {
 	}
 }
 
-// The types of new games hold. It needs tsc, which `make js` installs.
+// A new game passes the type check. The test needs tsc, which `make js` installs.
 func TestTypesOfNewGames(t *testing.T) {
 	tsc, err := filepath.Abs("../../transport/client/js/node_modules/.bin/tsc")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// troupe dev takes scripts as large as script.unpackedMax says, and no larger ones.
+// troupe dev accepts scripts up to the size in script.unpackedMax, and rejects larger ones.
 func TestDevTakesWhatTheConfigurationAllows(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string][]byte{"main.js": []byte("exports.ssExports = { init() {} };"), "map.bin": make([]byte, 2<<20)} {
@@ -30,7 +30,8 @@ func TestDevTakesWhatTheConfigurationAllows(t *testing.T) {
 	}
 }
 
-// A wrong command line is told apart from a failure by its exit code, as docs/operations.md says. No flag is passed over in silence.
+// An invalid command line has a different exit code than a failure, as docs/operations.md says. No flag is silently
+// ignored.
 func TestWrongCommandLinesHaveAnExitCodeOfTheirOwn(t *testing.T) {
 	for _, args := range [][]string{{"logs", "--follow"}, {"admin", "drain", "--grace=-1s"}, {"dev", "--engine", "node"}, {"dev", "--main", "a.js"}, {"client", "--group=-1"}, {"client", "--bots=-1"},
 		{"admin", "ban", "ann", "--for", "24h", "--lift"}, {"admin", "connections", "--player", "ann"}, {"admin", "connections", "--by", "host"}} {
@@ -40,7 +41,7 @@ func TestWrongCommandLinesHaveAnExitCodeOfTheirOwn(t *testing.T) {
 	}
 }
 
-// What people try first is understood: help of a command, and a scenario without the word run.
+// Plausible first attempts work: help for a command, and a scenario without the word run.
 func TestWhatPeopleTryFirst(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -56,7 +57,7 @@ func TestWhatPeopleTryFirst(t *testing.T) {
 	}
 }
 
-// troupe health succeeds if the host's page does, and fails otherwise.
+// troupe health succeeds if the host's health page does, and fails otherwise.
 func TestHealth(t *testing.T) { synctest.Test(t, health) }
 
 func health(t *testing.T) {
@@ -81,7 +82,7 @@ func health(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "troupe.yaml")
 	for _, c := range []struct {
 		at   place
-		addr string // is configured
+		addr string // configured address
 		tls  bool
 		code int
 	}{
@@ -100,7 +101,7 @@ func health(t *testing.T) {
 	}
 }
 
-// The end of a stream of events is a sentence.
+// If a stream of events ends, the error is a readable sentence.
 func TestTheEndOfEventsIsASentence(t *testing.T) { synctest.Test(t, theEndOfEventsIsASentence) }
 
 func theEndOfEventsIsASentence(t *testing.T) {

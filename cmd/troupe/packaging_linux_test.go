@@ -24,7 +24,7 @@ import (
 
 const packaging = "../../docs/packaging"
 
-// dockerfile returns the values of an instruction, by instruction, of the last stage.
+// dockerfile returns the instructions of the last stage with their values.
 func dockerfile(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(packaging, "Dockerfile"))
@@ -49,7 +49,7 @@ func dockerfile(t *testing.T) map[string][]string {
 	return said
 }
 
-// staticTroupe returns the path of a binary that runs without the libraries of a system, as in the image.
+// staticTroupe returns the path of a binary that runs without system libraries, like the one in the image.
 func staticTroupe(t *testing.T) string {
 	t.Helper()
 	troupe, err := exec.LookPath("troupe")
@@ -62,7 +62,7 @@ func staticTroupe(t *testing.T) string {
 	}
 	defer binary.Close()
 	if slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		// This test is linked with cgo, as for the race detector, and needs the libraries of the system.
+		// This test binary is linked with cgo, for example for the race detector, and needs system libraries.
 		long(t)
 		troupe = filepath.Join(t.TempDir(), "troupe")
 		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", troupe, ".")
@@ -74,7 +74,7 @@ func staticTroupe(t *testing.T) string {
 	return troupe
 }
 
-// inContainer is the configuration of a host in the image: on loopback, at ports that are free.
+// inContainer is the configuration of the host in the image: loopback addresses and free ports.
 const inContainer = `
 api: {addr: "127.0.0.1:0"}
 websocket: {addr: "127.0.0.1:0"}
@@ -85,7 +85,8 @@ kcp: {addr: "127.0.0.1:0"}
 fleets: [{id: fleet-arena, name: arena, gameSessionsMax: 5}]
 `
 
-// announcedAPI waits until a host has written its addresses, and returns that of its API; ended is closed when the host has ended.
+// announcedAPI waits until a host has written its addresses and returns the address of its API. ended is closed when
+// the host has ended.
 func announcedAPI(t *testing.T, file string, ended <-chan struct{}) (string, error) {
 	t.Helper()
 	deadline := time.After(patience)
@@ -104,8 +105,8 @@ func announcedAPI(t *testing.T, file string, ended <-chan struct{}) (string, err
 	}
 }
 
-// The image has a static binary, certificates and empty folders, and runs without privileges. The same files in an otherwise empty
-// root show that nothing is missing, also where no builder is installed.
+// The image contains a static binary, certificates and empty folders, and runs without privileges. Running the same
+// files in an otherwise empty root folder shows that nothing is missing, even if no builder is installed.
 func TestTheImageHasAllThatAHostNeeds(t *testing.T) {
 	image := dockerfile(t)
 	if text, err := os.ReadFile(filepath.Join(packaging, "Dockerfile")); err != nil || regexp.MustCompile(`(?m)^ARG TARGET\w+=`).Match(text) {
@@ -119,13 +120,13 @@ func TestTheImageHasAllThatAHostNeeds(t *testing.T) {
 	t.Run("BuiltAndRun", func(t *testing.T) { buildAndRun(t, troupe) })
 }
 
-// runInAnEmptyRoot enters a folder that has the image's files.
+// runInAnEmptyRoot runs the host with a root folder that contains only the image's files.
 func runInAnEmptyRoot(t *testing.T, image map[string][]string, troupe string) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: an empty root folder cannot be entered")
 	}
 	const user = 65532
-	root, err := os.MkdirTemp("", "troupe-image-") // t.TempDir is in a folder that only this user may enter
+	root, err := os.MkdirTemp("", "troupe-image-") // t.TempDir is inside a folder that only this user may enter
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func runInAnEmptyRoot(t *testing.T, image map[string][]string, troupe string) {
 	}
 }
 
-// manifest is what the test reads of Kubernetes' objects.
+// manifest holds the fields of Kubernetes objects that the test reads.
 type manifest struct {
 	Kind string
 	Data map[string]string
@@ -219,8 +220,7 @@ type probe struct {
 	Get struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// What the manifests say of a host is true: its configuration, ports, probes and the time that a drain may take. A misspelt field
-// of these is empty.
+// The manifests match the host: its configuration, ports, probes and drain time. A misspelt field would be empty here.
 func TestKubernetesManifestsFitTheHost(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(packaging, "kubernetes.yaml"))
 	if err != nil {

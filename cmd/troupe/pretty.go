@@ -11,14 +11,14 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// prettyLog writes the log for a person at a terminal: short ids of game sessions, source
-// positions as file:line, durations with their unit. The JSON log has the full values.
+// prettyLog writes the log for a person at a terminal: short ids of game sessions, source positions as file:line, and
+// durations with their unit. The JSON log contains the full values.
 func prettyLog(out io.Writer) io.Writer {
 	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: terminal(out) == nil, FormatPrepare: prettyFields}
 }
 
-// gameSessionARN matches the ARN of a game session. Its group is enough of the last part to
-// tell game sessions apart, and to pass to troupe logs.
+// gameSessionARN matches the ARN of a game session. Its group is a prefix of the last part. That prefix is long enough
+// to distinguish game sessions, and troupe logs accepts it.
 var gameSessionARN = regexp.MustCompile(`arn:aws[a-z-]*:gamelift:[a-z0-9-]*:\d*:gamesession/[^/\s"]+/(?:[^/\s"]+/)?((?:gsess-)?[^/\s"-]+)[^/\s"]*`)
 
 // shortIDs replaces the ARNs of game sessions in a text.
@@ -29,7 +29,7 @@ func shortIDs(s string) string {
 	return gameSessionARN.ReplaceAllString(s, "$1")
 }
 
-// prettyFields changes the fields of one line.
+// prettyFields converts the fields of one log line.
 func prettyFields(fields map[string]any) error {
 	for key, value := range fields {
 		switch v := value.(type) {

@@ -12,8 +12,8 @@ import (
 	"troupe/transport/host"
 )
 
-// One line each: the short id, the place in the script, durations with a unit; the JSON
-// log has the whole id.
+// Each entry is one line with the short id, the position in the script, and durations with a unit. The JSON log has the
+// full id.
 func TestPrettyLog(t *testing.T) {
 	const arn = "arn:aws:gamelift:us-east-1::gamesession/fleet-dev/gsess-b14cd949-224f-43cb-bb28-86a2c081ea81"
 	say := func(log zerolog.Logger) {

@@ -22,16 +22,18 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// asTroupe is the environment variable with which this test binary is troupe. Its value is a file that counts the starts.
+// asTroupe is the environment variable that makes this test binary act as troupe. Its value is a file that records the
+// starts.
 const asTroupe = "TEST_AS_TROUPE"
 
-// startsMax is how often the short tests may start troupe as a process. What a process alone can show are signals, terminals, and how
-// it begins and ends; everything else is run in this process.
+// startsMax is how many times the short tests may start troupe as a process. Only signals, terminals, and the start and
+// end of a process require that. Everything else runs in the test process.
 const startsMax = 40
 
 func TestMain(m *testing.M) {
 	if file := os.Getenv(asTroupe); file != "" {
-		if counted, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0); err == nil { // in a root folder of its own it is not there
+		// the file does not exist under another root folder
+		if counted, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0); err == nil {
 			fmt.Fprintln(counted, os.Args)
 			counted.Close()
 		}
@@ -40,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
-// testMain runs the tests with a troupe in PATH, and without what the environment says to it.
+// testMain runs the tests with troupe in PATH and without environment variables that configure troupe.
 func testMain(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "troupe-tests-")
 	if err != nil {
@@ -77,10 +79,10 @@ func testMain(m *testing.M) int {
 	return code
 }
 
-// patience ends a test that hangs. Nothing is judged by it.
+// patience bounds a test that hangs. No result depends on it.
 const patience = 5 * time.Minute
 
-// until waits for a condition that tells why it is not yet true.
+// until waits until why returns nil. why returns the reason why the condition does not hold yet.
 func until(t interface{ Fatalf(string, ...any) }, what string, why func() error) {
 	deadline := time.Now().Add(patience)
 	for {
@@ -95,7 +97,7 @@ func until(t interface{ Fatalf(string, ...any) }, what string, why func() error)
 	}
 }
 
-// output is what a command prints; it can be read meanwhile.
+// output collects what a command prints. It can be read at any time.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -113,14 +115,14 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// process is a command line that runs in this process, and may get signals.
+// process is a command line that runs in this process and can receive signals.
 type process struct {
 	out, err output
-	code     int // once it has ended
+	code     int // set when the command has ended
 	ended    chan struct{}
 
 	mu      sync.Mutex
-	waiting map[chan<- os.Signal][]os.Signal // nil until something waits
+	waiting map[chan<- os.Signal][]os.Signal // nil until the command calls Notify
 }
 
 // Notify implements signals.
@@ -140,7 +142,7 @@ func (p *process) Stop(c chan<- os.Signal) {
 	delete(p.waiting, c)
 }
 
-// signal sends a signal.
+// signal sends a signal to the command.
 func (p *process) signal(sig os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,13 +150,13 @@ func (p *process) signal(sig os.Signal) {
 		if slices.Contains(of, sig) {
 			select {
 			case c <- sig:
-			default: // it has one already
+			default: // a signal is already pending
 			}
 		}
 	}
 }
 
-// wait waits for the end, and returns the exit code.
+// wait waits until the command has ended and returns the exit code.
 func (p *process) wait(t interface{ Fatalf(string, ...any) }) int {
 	select {
 	case <-p.ended:
@@ -165,7 +167,8 @@ func (p *process) wait(t interface{ Fatalf(string, ...any) }) int {
 	}
 }
 
-// stop interrupts the command until it has ended: it may not yet listen, or wait for players after the first time.
+// stop sends interrupts until the command has ended. One is not enough: the command may not listen yet, or may wait for
+// players after the first one.
 func (p *process) stop(t interface{ Fatalf(string, ...any) }) {
 	until(t, "the end", func() error {
 		p.signal(os.Interrupt)
@@ -178,12 +181,12 @@ func (p *process) stop(t interface{ Fatalf(string, ...any) }) {
 	})
 }
 
-// begin runs a command line until it ends by itself or by a signal.
+// begin starts a command line. It runs until it ends by itself or by a signal.
 func begin(in io.Reader, args ...string) *process {
 	return beginOn(nil, in, args...)
 }
 
-// beginOn is begin on a network, or on the system's.
+// beginOn is begin with a network; nil: the operating system's.
 func beginOn(on transport.Network, in io.Reader, args ...string) *process {
 	p := &process{ended: make(chan struct{})}
 	go func() {
@@ -193,20 +196,20 @@ func beginOn(on transport.Network, in io.Reader, args ...string) *process {
 	return p
 }
 
-// call runs a command line to its end.
+// call runs a command line until it ends.
 func call(args ...string) (code int, out, said string) { return callOn(nil, args...) }
 
-// callOn is call on a network.
+// callOn is call with a network.
 func callOn(on transport.Network, args ...string) (code int, out, said string) {
 	var o, e bytes.Buffer
 	code = run(args, streams{in: strings.NewReader(""), out: &o, err: &e, signals: new(process), network: on})
 	return code, o.String(), e.String()
 }
 
-// starting is begin for a host, which has ended when the test has.
+// starting is begin for a host. The host is stopped when the test ends.
 func starting(t *testing.T, args ...string) *process {
 	t.Helper()
-	level := zerolog.GlobalLevel() // which a host changes
+	level := zerolog.GlobalLevel() // a host changes it
 	p := begin(strings.NewReader(""), args...)
 	t.Cleanup(func() {
 		p.stop(t)
@@ -218,7 +221,7 @@ func starting(t *testing.T, args ...string) *process {
 	return p
 }
 
-// prints waits until a line of an output matches, and returns the groups.
+// prints waits until a line of an output matches, and returns the submatches.
 func prints(t *testing.T, o *output, pattern string) (groups []string) {
 	t.Helper()
 	want := regexp.MustCompile("(?m)" + pattern)
@@ -231,7 +234,7 @@ func prints(t *testing.T, o *output, pattern string) (groups []string) {
 	return groups
 }
 
-// onFreePorts is a configuration for a test, with the listeners that it has.
+// onFreePorts returns the configuration with its listeners on free ports.
 func onFreePorts(t *testing.T, c host.Config) host.Config {
 	t.Helper()
 	for _, addr := range []*string{&c.API.Addr, &c.WebSocket.Addr, &c.Fast.Addr, &c.WSS.Addr, &c.DTLS.Addr, &c.KCP.Addr} {
@@ -248,7 +251,7 @@ func onFreePorts(t *testing.T, c host.Config) host.Config {
 	return c
 }
 
-// long skips a test in a short run: its hosts are processes, it runs other programs, or it takes seconds.
+// long skips a test in a short run. It is for tests that start hosts as processes, run other programs, or take seconds.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -256,13 +259,13 @@ func long(t *testing.T) {
 	}
 }
 
-// place is where commands find a host, or what stands for one.
+// place is where commands find a host or its replacement.
 type place struct {
 	net transport.Network
 	url string
 }
 
-// call runs a command line that asks what is there.
+// call runs a command line with the endpoint of the place.
 func (p place) call(args ...string) (code int, out, said string) {
 	return callOn(p.net, append(args, "--endpoint", p.url)...)
 }
@@ -273,7 +276,7 @@ type running struct {
 	place
 }
 
-// startHost starts a host in this process, on a network of its own in memory unless another one is given.
+// startHost starts a host in this process. If on is nil, it uses a separate in-memory network.
 func startHost(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
 	o := host.Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}}
@@ -284,7 +287,7 @@ func startHost(t *testing.T, on hosttest.Network, c host.Config) running {
 	return running{h.Host, place{h.Net, h.Host.Addrs().APIURL}}
 }
 
-// standIn answers as a host would, on a network of its own in memory.
+// standIn starts a server that replaces a host, on a separate in-memory network.
 func standIn(t *testing.T, handle http.HandlerFunc) place {
 	t.Helper()
 	network := memnet.New(1)

@@ -11,7 +11,8 @@ import (
 	"troupe/bench/server"
 )
 
-// remote is a host that runs already, of which a benchmark or a fault run uses a fleet. ctx bounds the signing of its calls.
+// remote returns a host that is already running, for a benchmark or a fault run on one of its fleets. ctx bounds the
+// signing of its calls.
 func (c *caller) remote(ctx context.Context, against, fleet string) (*server.Remote, error) {
 	transport, err := c.transport()
 	if err != nil {
@@ -27,7 +28,7 @@ func (c *caller) remote(ctx context.Context, against, fleet string) (*server.Rem
 	}, nil
 }
 
-// hostURL is the URL of a host that may be named without http://.
+// hostURL returns the URL of a host. It adds http:// if there is no scheme.
 func hostURL(against string) string {
 	if strings.Contains(against, "://") {
 		return against

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// awaitResults makes sure, before a long run, that its results can be written: the file of --json, and the files of the folder of --report,
-// which it makes. Either may be empty.
+// awaitResults checks before a long run that its results can be written: the file of --json, and the files in the
+// folder of --report. It creates the folder. json and folder may be empty.
 func awaitResults(json, folder string, files ...string) error {
 	if json != "" {
 		if err := writable(json); err != nil {
@@ -28,7 +28,7 @@ func awaitResults(json, folder string, files ...string) error {
 	return nil
 }
 
-// writable opens a file for writing and changes nothing.
+// writable checks that a file can be opened for writing, without changing it.
 func writable(file string) error {
 	_, missing := os.Stat(file)
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)

@@ -23,8 +23,8 @@ import (
 	"troupe/transport/host"
 )
 
-// serial has testscript run its scripts one after the other, because the commands that they run in this process share its folder and
-// its environment.
+// serial makes testscript run its scripts sequentially, because the commands that they run in this process share its
+// working directory and its environment.
 type serial struct{ *testing.T }
 
 func (serial) Parallel()     {}
@@ -34,24 +34,23 @@ func (s serial) Run(name string, do func(testscript.T)) {
 	s.T.Run(name, func(t *testing.T) { do(serial{t}) })
 }
 
-// processes are the commands of a script that were left to run, by name.
+// processes are the background commands of a script, by name.
 type processes map[string]*process
 
-// TestScript runs the scripts of testdata/script. Beside the commands of
-// testscript they have:
+// TestScript runs the scripts in testdata/script. In addition to the commands of testscript, they have:
 //
-//	troupe [<FILE] ARGS...  run troupe in this process; with &NAME& at the end, the script goes on meanwhile
-//	ended NAME [CODE]       wait until such a command has ended, with an exit code
-//	signal SIGNAL NAME      send it a signal, or, with a number, to the Nth process that runs in the background
+//	troupe [<FILE] ARGS...  run troupe in this process; with &NAME& at the end, run it in the background
+//	ended NAME [CODE]       wait until a background command has ended, with an exit code
+//	signal SIGNAL NAME      send a signal to a background command or, with a number, to the Nth background process
 //	said NAME.out|NAME.err RE, said FILE RE
-//	                        wait until it has printed a line that matches, or a file has one
+//	                        wait until the output or the file contains a line that matches
 //	variable NAME=VALUE...  set variables for commands in this process and for others
-//	announced FILE          wait for an announcement; sets API, WS, FAST, WSS, DTLS, KCP and CA
-//	http PATH STATUS [RE]   wait until GET PATH of $API has the status, and a body that matches
+//	announced FILE          wait for an announce file; sets API, WS, FAST, WSS, DTLS, KCP and CA
+//	http PATH STATUS [RE]   wait until GET PATH of $API returns the status and a body that matches
 //	metric NAME VALUE       wait until a metric of $API has the value
 //	logged STATE            wait for a game session with a log that is running or has ended; sets SESSION to its last part
 //	shown 'ARGS' RE         wait until troupe with these arguments prints a line that matches
-//	measured ARGS...        run troupe bench; whether goals hold and whether this machine sends in time does not matter
+//	measured ARGS...        run troupe bench; ignores missed goals and a generator that is late
 func TestScript(t *testing.T) {
 	testscript.RunT(serial{t}, testscript.Params{
 		Dir:                 "testdata/script",
@@ -82,7 +81,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// begun returns the commands of a script that were left to run.
+// begun returns the background commands of a script.
 func begun(ts *testscript.TestScript) processes { return ts.Value("processes").(processes) }
 
 // here runs troupe in this process.
@@ -177,7 +176,7 @@ func announced(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// get reads one page.
+// get requests a page.
 func get(url string) (status int, body string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -229,7 +228,7 @@ func logged(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// metric waits for a metric, or a sum of metrics a+b, to be a whole number.
+// metric waits until a metric, or a sum of metrics a+b, has a whole number as its value.
 func metric(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 2, 2)
 	wanted := strings.Split(args[0], "+")
@@ -264,7 +263,7 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// printedTo returns what a command has printed so far, or a file.
+// printedTo returns the output of a command so far, or the content of a file.
 func printedTo(ts *testscript.TestScript, name string) ([]byte, error) {
 	command, stream, _ := strings.Cut(name, ".")
 	if p := begun(ts)[command]; p != nil && stream == "out" {

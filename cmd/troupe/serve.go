@@ -10,7 +10,7 @@ type serveCommand struct {
 	SkipDamaged bool `help:"Start even if the store file has damaged pages: keep the readable records, and take damaged ones out (store.skipDamaged). The old file and the damaged records are kept beside the store. Not needed for damaged records alone: a host starts without them."`
 }
 
-// Run serves until a signal.
+// Run serves until it receives a signal.
 func (c *serveCommand) Run(s streams) error {
 	if c.SkipDamaged {
 		c.extra = append(c.extra, config.Flag{Name: "--skip-damaged", Key: "store.skipDamaged", Value: "true"})
@@ -23,7 +23,7 @@ func (c *serveCommand) Run(s streams) error {
 	return runHost(cfg, s, hostOptions{origin: c.origin, reload: read})
 }
 
-// serveDefaults are the defaults of a host that keeps its records.
+// serveDefaults returns the defaults of a host with a persistent store.
 func serveDefaults() host.Config {
 	defaults := host.Defaults()
 	defaults.Store.Memory = false

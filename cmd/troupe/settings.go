@@ -11,8 +11,8 @@ import (
 	"troupe/transport/host"
 )
 
-// settings are the flags that configure a host. They are pointers, each to the value of a key, because an absent flag
-// does not override the other sources. Package config parses and checks the values.
+// settings are the flags that configure a host. Each is a pointer to the text for a key; it is nil if the flag is
+// absent, so that an absent flag does not override the other sources. Package config parses and checks the values.
 type settings struct {
 	Config     string                          `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY override it, and flags override both."`
 	Announce   *string                         `name:"announce" key:"announce" placeholder:"FILE" help:"Write the addresses as JSON to this file once the host has started."`
@@ -28,12 +28,12 @@ type settings struct {
 	LogLevel   *string                         `name:"log-level" key:"log.level" placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
 	LogFormat  *string                         `name:"log-format" key:"log.format" placeholder:"FORMAT" help:"json or pretty (log.format)."`
 	DrainGrace *string                         `name:"drain-grace" key:"drain.grace" placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
-	extra      []config.Flag                   // of a command of its own, as if they were among Set
-	resolved   atomic.Pointer[config.Resolved] // by the last load
+	extra      []config.Flag                   // flags of a particular command, treated like Set
+	resolved   atomic.Pointer[config.Resolved] // result of the last load
 	Set        []string                        `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
 }
 
-// sources returns where a configuration comes from.
+// sources returns the sources of a configuration.
 func (s *settings) sources(defaults host.Config) (config.Sources, error) {
 	sources := config.Sources{Defaults: defaults, File: s.Config}
 	flags := reflect.ValueOf(s).Elem()

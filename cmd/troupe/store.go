@@ -16,7 +16,7 @@ type storeCheckCommand struct {
 	Store string `required:"" placeholder:"FILE" help:"The store file (store.path). A host may be using it."`
 }
 
-// Run lists damage; it returns an error if there is any.
+// Run lists the damage in the store. It returns an error if there is any.
 func (c *storeCheckCommand) Run(s streams) error {
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -58,11 +58,10 @@ func (c *storeCheckCommand) Run(s streams) error {
 	return nil
 }
 
-// damagedShown is how many damaged records are printed.
+// damagedShown is the maximum number of damaged records that are printed.
 const damagedShown = 1000
 
-// showDamaged lists damaged records, and the consequence of each for a host that starts
-// without it.
+// showDamaged lists damaged records and, for each, the consequence for a host that starts without it.
 func showDamaged(out io.Writer, damaged []store.Damage) {
 	for i, d := range damaged {
 		if i == damagedShown {

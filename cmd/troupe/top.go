@@ -48,7 +48,7 @@ func (c *topCommand) Run(s streams) error {
 	return nil
 }
 
-// terminal is the file of a stream if that is a terminal, otherwise nil.
+// terminal returns the file of a stream if it is a terminal, otherwise nil.
 func terminal(stream any) *os.File {
 	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
@@ -56,7 +56,7 @@ func terminal(stream any) *os.File {
 	return nil
 }
 
-// look asks for both parts.
+// look requests the overview and the rows.
 func (c *topCommand) look(ctx context.Context, order string) (overview, rows json.RawMessage, err error) {
 	if err = c.read(ctx, "overview", nil, &overview); err == nil {
 		err = c.read(ctx, "top", given("sort", order, "limit", number(c.Limit)), &rows)
@@ -64,10 +64,10 @@ func (c *topCommand) look(ctx context.Context, order string) (overview, rows jso
 	return overview, rows, err
 }
 
-// onceRest is the time between two looks that rates need, and some more.
+// onceRest is slightly longer than the interval between two requests that the host needs to compute rates.
 const onceRest = 1200 * time.Millisecond
 
-// once prints the second of two looks.
+// once makes two requests and prints the second answer.
 func (c *topCommand) once(ctx context.Context, s streams) error {
 	if _, _, err := c.look(ctx, c.Sort); err != nil {
 		return err

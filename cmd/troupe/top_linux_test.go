@@ -20,7 +20,7 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// screen is a troupe top in a terminal of its own.
+// screen is troupe top in a separate terminal.
 type screen struct {
 	*testing.T
 	master, slave *os.File
@@ -29,7 +29,7 @@ type screen struct {
 	ended         chan error
 
 	mu  sync.Mutex
-	raw bytes.Buffer // all that was drawn
+	raw bytes.Buffer // everything that was drawn
 }
 
 func pty(t *testing.T) (master, slave *os.File) {
@@ -113,7 +113,7 @@ func (s *screen) key(k string) {
 	}
 }
 
-// frame waits until the newest whole frame matches, and returns its lines without their colours.
+// frame waits until the newest complete frame matches. It returns the frame's lines without colours.
 func (s *screen) frame(pattern string) []string {
 	s.Helper()
 	want := regexp.MustCompile(pattern)
@@ -134,7 +134,7 @@ func (s *screen) frame(pattern string) []string {
 	return strings.Split(frame, "\r\n")
 }
 
-// over waits for the end of the process, and checks that the terminal is as it was.
+// over waits for the end of the process and checks that the terminal is restored.
 func (s *screen) over(code int) {
 	s.Helper()
 	select {
@@ -158,13 +158,13 @@ func (s *screen) over(code int) {
 	})
 }
 
-// Bots play, and somebody watches them.
+// Bots play while troupe top watches them.
 func TestTopInATerminal(t *testing.T) {
 	t.Parallel()
 	h, g := adminHost(t, hosttest.System)
 	bots := starting(t, "client", "--endpoint", h.Addrs().APIURL, "--game-session", string(g.ID), "--bots", "3", "--player", "bob", "--quiet")
 	s := watchTop(t, h.Addrs().APIURL)
-	s.frame(`bob-\S*1 +attached +ws +[1-9][0-9.]* +[1-9]`) // what it says a second, and hears
+	s.frame(`bob-\S*1 +attached +ws +[1-9][0-9.]* +[1-9]`) // rates of sent and received messages per second
 	if !strings.HasPrefix(s.text(), "\x1b[?1049h") {
 		t.Errorf("no screen of its own: %q", s.text())
 	}
@@ -174,11 +174,11 @@ func TestTopInATerminal(t *testing.T) {
 	s.key("w")
 	s.frame(`\[queue\]`)
 	s.key("\t")
-	s.frame(`^(?:[^V]|V[^I])*GAME SESSION +PLAYERS(?:[^V]|V[^I])*$`) // no players: their column VIA
+	s.frame(`^(?:[^V]|V[^I])*GAME SESSION +PLAYERS(?:[^V]|V[^I])*$`) // no players: their column VIA is missing
 	s.key("\t")
 	s.frame(`\r\n\r\nPLAYER `)
 	s.key("\t")
-	s.key("\x1b[A") // an arrow, which ends with a letter, is no letter
+	s.key("\x1b[A") // an arrow key sends a sequence that ends with a letter, which must not count as a key
 	s.resize(40, 12)
 	lines := s.frame(`^.{1,40}\r\n`)
 	if len(lines) > 12 {
@@ -191,7 +191,7 @@ func TestTopInATerminal(t *testing.T) {
 	}
 	s.key("q")
 	s.over(0)
-	bots.signal(syscall.SIGTERM) // before the host is gone, or they would try to come back
+	bots.signal(syscall.SIGTERM) // before the host ends; otherwise the bots would try to reconnect
 	bots.wait(t)
 
 	for name, end := range map[string]func(*screen){

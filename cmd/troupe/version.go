@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// release is the version of this tree, with which CHANGELOG.md begins.
+// release is the version of this source tree. The first section of CHANGELOG.md has the same version.
 const release = "0.1.0"
 
 type versionCommand struct{}
@@ -23,10 +23,10 @@ func (versionCommand) Run(s streams) error {
 	return nil
 }
 
-// versionFlag is --version, which does what troupe version does.
+// versionFlag is --version, which does the same as troupe version.
 type versionFlag bool
 
-// BeforeReset implements a hook of kong. It runs before commands are missed.
+// BeforeReset implements a hook of kong. It runs before kong reports a missing command.
 func (versionFlag) BeforeReset(app *kong.Kong, s streams) error {
 	err := versionCommand{}.Run(s)
 	app.Exit(0)
@@ -36,12 +36,12 @@ func (versionFlag) BeforeReset(app *kong.Kong, s streams) error {
 // build is the build information of the binary.
 type build struct {
 	commit, goVersion string
-	changed           bool // there were changes that are not in the commit
+	changed           bool // the working tree had uncommitted changes
 }
 
 const unknown = "unknown"
 
-// version is what a host calls itself: the release and, where it is known, the commit, such as 0.1.0+1391ce8653c6.
+// version returns the version that a host reports: the release and, if known, the commit, such as 0.1.0+1391ce8653c6.
 func (b build) version() string {
 	v := release
 	if b.commit != unknown {
@@ -53,7 +53,7 @@ func (b build) version() string {
 	return v
 }
 
-// readBuild reads the build information. The commit of a build without a repository is unknown.
+// readBuild returns the build information. The commit is unknown for a build outside a repository.
 func readBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// filesMax bounds the number of files; a script cannot have more.
+// filesMax bounds the number of files. It is the maximum for a script.
 const filesMax = bundle.FilesMax
 
 // stamp identifies a version of a file.
@@ -21,9 +21,9 @@ type stamp struct {
 	time time.Time
 }
 
-// look returns the stamps of all files in a folder and below, or of one file. It skips
-// hidden files, which are not part of a script, logs, and files that are deleted meanwhile.
-// It follows links to files, and path if it is a link.
+// look returns the stamps of one file, or of all files in a folder and its subfolders. It skips hidden files (which are
+// not part of a script), logs, and files that are deleted during the scan. It follows symbolic links to files, and path
+// itself if it is a link.
 func look(path string) map[string]stamp {
 	seen := make(map[string]stamp)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -49,17 +49,17 @@ func look(path string) map[string]stamp {
 	return seen
 }
 
-// isLog reports whether a file is one that grows by itself, such as where a shell writes the host's own output: each line
-// that a reload logs would be the next change.
+// isLog reports whether a file is a log, for example one to which a shell redirects the host's output. Watching it
+// would cause a loop: each reload writes a log line, which would be the next change.
 func isLog(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".log" || ext == ".out"
 }
 
-// watchFiles calls changed when the files at a path have changed and then stayed the same for
-// one interval, because an editor may write a file in several steps. Changes during a
-// call of changed are reported after it. It polls sizes and modification times, which works on every system and with every
-// editor, and is cheap because scripts are small. It returns when ctx ends.
+// watchFiles calls changed when the files at path have changed and then stayed the same for one interval, because an
+// editor may write a file in several steps. Changes during a call of changed are reported after that call. watchFiles
+// polls sizes and modification times. This works on every system and with every editor, and is cheap because scripts
+// are small. watchFiles returns when ctx ends.
 func watchFiles(ctx context.Context, path string, every time.Duration, changed func()) {
 	ticks := time.NewTicker(every)
 	defer ticks.Stop()

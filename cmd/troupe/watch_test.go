@@ -37,7 +37,7 @@ func TestWatch(t *testing.T) {
 		for _, step := range []struct {
 			what string
 			do   func()
-			want int // calls by then, of all steps
+			want int // total calls after this step
 		}{
 			{"nothing", func() {}, 0},
 			{"another size", file("a.js", "and two"), 1},
@@ -70,7 +70,7 @@ func TestWatch(t *testing.T) {
 				t.Fatalf("%s: called %d times, want %d", step.what, count, step.want)
 			}
 		}
-		// As long as it goes on changing, nobody is called.
+		// While the files keep changing, changed is not called.
 		for i := range 5 {
 			file("a.js", "abcdefg"[:i+1])()
 			time.Sleep(time.Second)
@@ -87,7 +87,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// One file is watched by itself, such as an archive.
+// A single file, such as an archive, can be watched.
 func TestWatchOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "game.zip")
 	if err := os.WriteFile(path, []byte("PK"), 0o644); err != nil {
@@ -113,7 +113,7 @@ func TestWatchOneFile(t *testing.T) {
 	})
 }
 
-// Links are what they lead to: the folder that is watched, and files in it.
+// Symbolic links are followed: the watched folder, and files in it.
 func TestWatchFollowsLinks(t *testing.T) {
 	real, link := t.TempDir(), filepath.Join(t.TempDir(), "game")
 	elsewhere := filepath.Join(t.TempDir(), "shared.js")
@@ -147,7 +147,7 @@ func TestWatchFollowsLinks(t *testing.T) {
 	})
 }
 
-// What a script may consist of is watched to the last file: packages come before it by name.
+// All files of a script are watched, even the last one by name: packages precede it.
 func TestAllFilesOfAScriptAreWatched(t *testing.T) {
 	long(t)
 	dir := t.TempDir()

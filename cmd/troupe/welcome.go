@@ -40,7 +40,7 @@ Ctrl-C stops.
 `, page, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), ca, script, strings.Join(tryNext(invocation(), cfg, a, page != ""), "\n  "))
 }
 
-// orNone returns an address with its scheme, or that there is none.
+// orNone returns an address with its scheme, or "off" if addr is empty.
 func orNone(addr, scheme string) string {
 	if addr == "" {
 		return "off"
@@ -48,8 +48,8 @@ func orNone(addr, scheme string) string {
 	return scheme + addr
 }
 
-// tryNext returns shell commands that work unchanged in any folder. A game with a page is played in a browser: bots and
-// chat are for scripts that let players send each other messages.
+// tryNext returns shell commands that work unchanged in any folder. It omits bots and chat for a game with a page: such
+// a game is played in a browser, and bots and chat need a script that relays messages between players.
 func tryNext(troupe string, cfg *host.Config, a host.Announcement, page bool) []string {
 	client, aws := troupe+" client", "aws gamelift describe-game-sessions"
 	fleet := cfg.Fleets[0]
@@ -76,7 +76,7 @@ func tryNext(troupe string, cfg *host.Config, a host.Announcement, page bool) []
 	return []string{client + " --bots 4", client, aws}
 }
 
-// adminLine returns a command line of troupe admin.
+// adminLine returns a command line for troupe admin.
 func adminLine(troupe string, cfg *host.Config, a host.Announcement, command string) string {
 	line := troupe + " admin " + command
 	if a.APIURL != defaultEndpoint {
@@ -88,8 +88,7 @@ func adminLine(troupe string, cfg *host.Config, a host.Announcement, command str
 	return line
 }
 
-// invocation returns how a shell calls this program: by name if it is in PATH, otherwise by
-// its path.
+// invocation returns how to call this program from a shell: by name if it is in PATH, otherwise by its path.
 func invocation() string {
 	own, err := os.Executable()
 	if err != nil {
@@ -112,7 +111,7 @@ func invocationOf(own string, lookPath func(string) (string, error)) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quoted quotes a word for the command line of a POSIX shell.
+// quoted quotes a word for a POSIX shell.
 func quoted(s string) string {
 	if plainWord.MatchString(s) {
 		return s

@@ -43,7 +43,7 @@ func TestWelcomeShowsWhatIsOff(t *testing.T) {
 	}
 }
 
-// Who has a private authority is told how to trust it.
+// If the host has a private authority, the text explains how to trust it.
 func TestWelcomeTellsHowToTrust(t *testing.T) {
 	cfg := host.Defaults()
 	for ca, want := range map[string]bool{"": false, "/tls/ca/cert.pem": true} {

@@ -1,5 +1,5 @@
-// Command gohost is a host whose game is written in Go: guess a number. In a module of
-// your own: `go mod edit -replace troupe=FOLDER`, where this repository is, `go mod tidy`.
+// Command gohost is a host whose game is written in Go: guess a number. To use it in your own module,
+// run `go mod edit -replace troupe=FOLDER`, where FOLDER contains this repository, and then `go mod tidy`.
 package main
 
 import (
@@ -15,9 +15,9 @@ import (
 	"troupe/transport/host"
 )
 
-// game is one game session. Its methods are called one at a time: no locks.
+// game is one game session. Its methods are never called concurrently, so it needs no locks.
 type game struct {
-	script.Base // answers every callback that is not written here
+	script.Base // has default implementations of all other callbacks
 	session     script.Session
 	number      int
 }
@@ -45,7 +45,7 @@ func main() {
 	flag.StringVar(&c.WebSocket.Addr, "ws", c.WebSocket.Addr, "address of the WebSocket")
 	flag.StringVar(&c.Fast.Addr, "fast", c.Fast.Addr, "address of the fast channel")
 	flag.Parse()
-	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" // the secured listeners
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" // no secured listeners
 	log := zerolog.New(os.Stderr)
 	h, err := host.Start(host.Options{Config: c, Log: log, NewHandler: newGame})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// asExample is the environment variable with which this test binary is the example.
+// asExample is an environment variable. If it is set, this test binary runs the example.
 const asExample = "TEST_AS_GOHOST"
 
 func TestMain(m *testing.M) {
@@ -30,9 +30,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// The example is played until the number is found.
+// A client plays the example until it finds the number.
 func TestPlayed(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // only a hang takes so long
+	// long enough for slow machines: it only ends a test that hangs
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	addrs := start(t)
 	c := play(ctx, t, addrs)
@@ -62,7 +63,7 @@ func TestPlayed(t *testing.T) {
 	}
 }
 
-// The example must remain short enough to be read as a whole.
+// The example must stay short enough to be read completely.
 func TestUnder60Lines(t *testing.T) {
 	text, err := os.ReadFile("main.go")
 	if n := bytes.Count(text, []byte("\n")); err != nil || n >= 60 {
@@ -70,12 +71,12 @@ func TestUnder60Lines(t *testing.T) {
 	}
 }
 
-// start runs the example on free ports until the end of the test.
+// start runs the example on free ports until the test ends.
 func start(t *testing.T) (addrs host.Announcement) {
 	t.Helper()
 	any := "127.0.0.1:0"
 	run := exec.Command(os.Args[0], "-api", any, "-ws", any, "-fast", any)
-	home := t.TempDir() // for the logs of game sessions
+	home := t.TempDir() // folder of the logs of game sessions
 	run.Env = append(os.Environ(), asExample+"=1", "HOME="+home, "XDG_STATE_HOME="+home)
 	out, err := run.StderrPipe()
 	if err != nil {
@@ -86,7 +87,7 @@ func start(t *testing.T) (addrs host.Announcement) {
 	}
 	lines := bufio.NewScanner(out)
 	t.Cleanup(func() {
-		if run.Process.Signal(os.Interrupt) != nil { // this system has no interrupt signal
+		if run.Process.Signal(os.Interrupt) != nil { // for systems without an interrupt signal
 			_ = run.Process.Kill()
 		}
 		for lines.Scan() {

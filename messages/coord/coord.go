@@ -5,109 +5,111 @@ import (
 	"fmt"
 )
 
-// Limits of one Commit; a coordinator allows at least these.
+// Limits of one Commit. A coordinator must allow at least these.
 const (
-	OpsMax   = 100     // conditions and changes
-	BytesMax = 1 << 20 // keys and values of all changes
+	OpsMax   = 100     // number of conditions and changes
+	BytesMax = 1 << 20 // total size of the keys and values of all changes
 	ValueMax = 512 << 10
 	KeyMax   = 1 << 10
 )
 
-// Errors of a coordinator and of calls between nodes. Others, such as wrong credentials, did not change anything, and do not go away by themselves.
+// Errors of a coordinator and of calls between nodes. Any other error, such as wrong credentials, means that nothing
+// has changed and that a retry will not help.
 var (
-	// ErrUnknown says that a change may have happened, or happens yet: there was no answer in time.
+	// ErrUnknown says that there was no answer in time. The change may have happened, or may still happen.
 	ErrUnknown = errors.New("coordinator: no answer: it may have happened")
-	// ErrUnavailable says that the coordinator did not answer, and that nothing changed.
+	// ErrUnavailable says that the coordinator did not answer and that nothing has changed.
 	ErrUnavailable = errors.New("coordinator: no answer")
-	// ErrCompacted says that the changes asked for are no longer kept: read the records anew.
+	// ErrCompacted says that the requested changes are no longer kept. The caller must read the records again.
 	ErrCompacted = errors.New("coordinator: this revision is no longer kept")
 	// ErrGone says that a lease has expired or was revoked.
 	ErrGone = errors.New("coordinator: the lease is over")
-	// ErrFull says that the coordinator has no space left, and that nothing changed.
+	// ErrFull says that the coordinator has no space left and that nothing has changed.
 	ErrFull = errors.New("coordinator: its database is full")
-	// ErrRefused says that a node does not run: nobody listens at its address, or another process does.
+	// ErrRefused says that a node is not running: nobody listens at its address, or a different process does.
 	ErrRefused = errors.New("node: not running")
-	// ErrTooLarge says that a request exceeds the limits above, or changes a key twice, and that nothing changed.
+	// ErrTooLarge says that a request exceeds the limits above or changes a key twice, and that nothing has changed.
 	ErrTooLarge = errors.New("coordinator: request beyond its limits")
 )
 
-// Lease holds keys until it ends. 0 is none.
+// Lease is the id of a lease. Keys with a lease are deleted when the lease ends. 0 means no lease.
 type Lease int64
 
 // KV is a record.
 type KV struct {
 	Key     string
-	Value   []byte // not to be modified
-	Created int64  // the revision at which the key came to be
-	Changed int64  // the revision of its last change
+	Value   []byte // must not be modified
+	Created int64  // revision at which the key was created
+	Changed int64  // revision of the last change
 	Lease   Lease
 }
 
-// Query asks for the record of a key, or for the records of many.
+// Query requests the record of one key or the records of many keys.
 type Query struct {
 	Key    string
-	Prefix bool   // all records whose keys begin with Key, in order
-	After  string // of those, only keys after this one
-	Most   int    // at most so many; 0: all
-	Keys   bool   // without values
-	At     int64  // as they were at this revision, or ErrCompacted; 0: as they are, linearizable
+	Prefix bool   // request all records whose keys begin with Key, in the order of their keys
+	After  string // with Prefix: only keys that come after this one
+	Most   int    // maximum number of records; 0 means all
+	Keys   bool   // return keys without values
+	At     int64  // return the state at this revision, or ErrCompacted; 0 means the current state (linearizable)
 }
 
 // Found is the answer to a Query.
 type Found struct {
 	KVs  []KV
-	More bool  // there are more than Most
-	At   int64 // the revision that the answer stands for
+	More bool  // there are more records than Query.Most
+	At   int64 // the revision of the returned state
 }
 
-// Condition is what must be so when a change is made. Revision 0 says that the key is absent.
+// Condition must hold for a change to be made. Revision 0 requires that the key does not exist.
 type Condition struct {
 	Key      string
-	Created  bool // compares the revision of its creation, else that of its last change
+	Created  bool // compare the revision at which the key was created, not that of its last change
 	Revision int64
 }
 
-// Absent says that there is no such key.
+// Absent returns the condition that a key does not exist.
 func Absent(key string) Condition { return Condition{Key: key} }
 
-// Unchanged says that the record was last changed at a revision.
+// Unchanged returns the condition that a record was last changed at the given revision.
 func Unchanged(key string, revision int64) Condition {
 	return Condition{Key: key, Revision: revision}
 }
 
-// Incarnation says that the key has existed since a revision, whatever was written to it meanwhile.
+// Incarnation returns the condition that a key has existed since the given revision. The record may have been changed
+// since then.
 func Incarnation(key string, revision int64) Condition {
 	return Condition{Key: key, Created: true, Revision: revision}
 }
 
-// Change writes a record or, if Delete is set, deletes it. Deleting an absent key is no error.
+// Change writes a record or, if Delete is set, deletes it. Deleting a key that does not exist is not an error.
 type Change struct {
 	Key    string
 	Value  []byte
-	Lease  Lease // the record ends with it
+	Lease  Lease // the record is deleted when the lease ends
 	Delete bool
 }
 
-// Put writes a record without a lease.
+// Put returns a change that writes a record without a lease.
 func Put(key string, value []byte) Change { return Change{Key: key, Value: value} }
 
-// Delete deletes a record.
+// Delete returns a change that deletes a record.
 func Delete(key string) Change { return Change{Key: key, Delete: true} }
 
-// Batch has changes in the order of their revisions; those of one revision are never divided.
+// Batch contains changes in the order of their revisions. The changes of one revision are always in the same batch.
 type Batch struct {
 	Events []Event
-	At     int64 // all changes up to this revision have come
-	Err    error // only in the last one: ErrCompacted, or ErrUnavailable; then watch again after the revision seen last
+	At     int64 // all changes up to this revision have been delivered
+	Err    error // set only in the last batch: ErrCompacted or ErrUnavailable; then start a new watch after the last delivered revision
 }
 
-// Event is a change of a record. Of a deleted one only Key and Changed are set.
+// Event is a change of a record. For a deleted record only Key and Changed are set.
 type Event struct {
 	KV
 	Deleted bool
 }
 
-// Check returns ErrTooLarge, with what is too large, for what a coordinator must not be asked for.
+// Check returns ErrTooLarge if a commit exceeds the limits of a coordinator. The error says what is too large.
 func Check(when []Condition, changes []Change) error {
 	if n := len(when) + len(changes); n > OpsMax {
 		return fmt.Errorf("%w: %d conditions and changes, at most %d", ErrTooLarge, n, OpsMax)

@@ -6,30 +6,31 @@ import (
 	"troupe/messages"
 )
 
-// Node is the registration of a node, the value of its key.
+// Node is the registration of a node. It is the value of the node's key.
 type Node struct {
 	Name        string   `json:"name"`
-	Peers       string   `json:"peers"` // host:port at which other nodes reach it
+	Peers       string   `json:"peers"` // host:port at which other nodes reach this node
 	Locations   []string `json:"locations,omitempty"`
-	Version     string   `json:"version"`  // of Troupe, for people
-	Protocol    Range    `json:"protocol"` // of requests between nodes
-	Schema      Range    `json:"schema"`   // of records
+	Version     string   `json:"version"`  // version of Troupe, for display
+	Protocol    Range    `json:"protocol"` // supported versions of the requests between nodes
+	Schema      Range    `json:"schema"`   // supported versions of the records
 	Generation  int64    `json:"generation,omitempty"`
 	Resources   string   `json:"resources,omitempty"` // a hash of the configured resources
 	Draining    bool     `json:"draining,omitempty"`
-	Incarnation int64    `json:"-"` // the revision at which the key was created; 0: not registered
+	Incarnation int64    `json:"-"` // revision at which the key was created; 0 means that the node is not registered
 }
 
-// Range is the versions that a node speaks, from Low to High.
+// Range is a range of versions that a node supports, from Low to High inclusive.
 type Range struct {
 	Low  int `json:"low"`
 	High int `json:"high"`
 }
 
-// Overlaps reports whether two nodes have a version in common.
+// Overlaps reports whether two ranges have a version in common.
 func (r Range) Overlaps(o Range) bool { return r.Low <= o.High && o.Low <= r.High }
 
-// Hello asks a node who it is. It is answered at any time, also by a node that is adrift or drains.
+// Hello asks a node for its identity. It is always answered, even by a node that has lost its coordinator or that is
+// draining.
 type Hello struct {
 	messages.ToThisHost[HelloAnswer]
 }
@@ -38,11 +39,11 @@ type Hello struct {
 type HelloAnswer struct {
 	Node        Node
 	Incarnation int64
-	Clock       time.Time // of the node that answers
+	Clock       time.Time // the answering node's clock
 	Coordinator bool      // the node's last request to its coordinator was answered
 }
 
-// Reach asks a node to send Hello to another, and says what came of it.
+// Reach asks a node to send Hello to another node and to report the outcome.
 type Reach struct {
 	messages.ToThisHost[Reached]
 	Node        Node
@@ -52,10 +53,11 @@ type Reach struct {
 // Reached is the answer to Reach.
 type Reached struct{ Outcome Outcome }
 
-// Outcome says what came of an attempt to reach a node.
+// Outcome is the outcome of an attempt to reach a node.
 type Outcome uint8
 
-// Outcomes. A node of another name or incarnation at the address counts as refused: the process that was asked for is gone.
+// Values of Outcome. If a node with another name or incarnation answers, the outcome is Refused, because the requested
+// process is no longer running.
 const (
 	Answered Outcome = iota + 1
 	Refused          // nobody listens at the address

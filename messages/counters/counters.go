@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Label is a small enumeration that starts at one, with a name per value.
+// Label is a small enumeration whose values start at 1. Each value has a name.
 type Label interface {
 	~uint8
 	String() string
 }
 
-// Vec is one number per value of a label. The zero value is ready.
+// Vec holds one number per value of a label. The zero value is ready to use.
 type Vec[L Label] struct{ cells [64]atomic.Int64 }
 
-// Add adds n, which may be negative for a gauge. A value over 63 counts in cell 0.
+// Add adds n, which may be negative for a gauge. A label value above 63 is counted in cell 0.
 func (v *Vec[L]) Add(l L, n int64) {
 	i := int(l)
 	if i >= len(v.cells) {
@@ -24,7 +24,7 @@ func (v *Vec[L]) Add(l L, n int64) {
 	v.cells[i].Add(n)
 }
 
-// Move counts something under now that has counted under *was; 0 is no label.
+// Move moves one unit from the label value *was to now and sets *was. The value 0 means no label.
 func (v *Vec[L]) Move(was *L, now L) {
 	if *was == now {
 		return
@@ -38,7 +38,7 @@ func (v *Vec[L]) Move(was *L, now L) {
 	*was = now
 }
 
-// Get returns the number of one label.
+// Get returns the number of one label value.
 func (v *Vec[L]) Get(l L) int64 {
 	if int(l) >= len(v.cells) {
 		return 0
@@ -46,7 +46,7 @@ func (v *Vec[L]) Get(l L) int64 {
 	return v.cells[l].Load()
 }
 
-// Total returns the sum over all labels.
+// Total returns the sum over all label values.
 func (v *Vec[L]) Total() (sum int64) {
 	for i := range v.cells {
 		sum += v.cells[i].Load()
@@ -54,7 +54,7 @@ func (v *Vec[L]) Total() (sum int64) {
 	return sum
 }
 
-// Values calls f for every label value that has a name, by that name, in order.
+// Values calls f for every label value that has a name, in the order of the values. It passes the name and the number.
 func (v *Vec[L]) Values(f func(label string, n int64)) {
 	for i := 1; i < len(v.cells); i++ {
 		if label := L(i).String(); label != "" {
@@ -63,11 +63,11 @@ func (v *Vec[L]) Values(f func(label string, n int64)) {
 	}
 }
 
-// Set is all metrics of one host. The zero value is ready; a Set must not be copied.
+// Set contains all metrics of one host. The zero value is ready to use. A Set must not be copied.
 //
-// The tags of a field declare its metric: the name, the help text, and for a Vec the name of
-// the label (of Pairs the names of both, with a comma). A name that ends with _total declares a counter, which only grows; any other a
-// gauge or, with _seconds, a Histogram or Histograms.
+// The tags of a field declare its metric: the name, the help text and, for a Vec, the name of the label. For Pairs, the
+// label tag contains both names, separated by a comma. A metric whose name ends with _total is a counter, which only
+// grows. A name that ends with _seconds declares a Histogram or Histograms. All other metrics are gauges.
 type Set struct {
 	Connections      Vec[Channel]          `metric:"troupe_connections" label:"transport" help:"Open connections by transport; for udp and dtls, confirmed fast channels."`
 	Accepted         Vec[Channel]          `metric:"troupe_connections_accepted_total" label:"transport" help:"Connections accepted, by transport."`
@@ -140,16 +140,21 @@ type Set struct {
 	Draining          atomic.Int64      `metric:"troupe_draining" help:"1 while the host drains, else 0; it waits for troupe_game_sessions and troupe_players."`
 	Events            Vec[EventOutcome] `metric:"troupe_events_total" label:"outcome" help:"Attempts to deliver an event to a sink, by outcome; failed attempts are repeated."`
 	EventsWaiting     atomic.Int64      `metric:"troupe_events_waiting" help:"Events queued for delivery to sinks; more may wait in the store."`
+
+	PeerCalls    Pairs            `metric:"troupe_cluster_peer_calls_total" label:"method,outcome" help:"Calls to other nodes of the cluster, by request and outcome; error: the node refused the request."`
+	PeerLatency  Histogram        `metric:"troupe_cluster_peer_seconds" help:"Time to call another node of the cluster, whatever the outcome."`
+	PeersRefused Vec[PeerRefusal] `metric:"troupe_cluster_peers_refused_total" label:"reason" help:"Connections and calls of other nodes that this node refused, by reason."`
 }
 
-// CountClose counts one connection closed by the host with a reason number.
+// CountClose counts one connection that the host closed. code is the number of the close reason.
 func (s *Set) CountClose(code uint16) {
 	if int(code) < len(s.CloseReasons) {
 		s.CloseReasons[code].Add(1)
 	}
 }
 
-// CountCall counts an answered request of the service API, without an operation as none. Kind is the error's type, empty on success.
+// CountCall counts an answered request to the service API. A request without an operation is counted as "none". kind is
+// the type of the error, or empty on success.
 func (s *Set) CountCall(operation string, took time.Duration, kind string) {
 	operation = cmp.Or(operation, "none")
 	s.APILatency.Observe(operation, took)

@@ -26,6 +26,7 @@ func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, ActorFleet, ActorProbe)
 	check(t, StoreBusy, StoreFailed)
 	check(t, EventDelivered, EventDropped)
+	check(t, PeerCertificate, PeerFull)
 }
 
 func check[L Label](t *testing.T, first, last L) {
@@ -46,7 +47,7 @@ func check[L Label](t *testing.T, first, last L) {
 	}
 }
 
-// Every field of a Set declares a metric, each with a name of its own.
+// Every field of a Set declares a metric, and all metrics have different names.
 func TestEveryNumberIsAMetric(t *testing.T) {
 	form := regexp.MustCompile(`^troupe_[a-z_]+$`)
 	seen := map[string]bool{}
@@ -85,7 +86,7 @@ func TestVecCountsByLabel(t *testing.T) {
 	var v Vec[Drop]
 	v.Add(DropMalformed, 2)
 	v.Add(DropStashFull, 3)
-	v.Add(200, 1) // no label
+	v.Add(200, 1) // not a valid label value
 	n := 0
 	v.Values(func(string, int64) { n++ })
 	if v.Get(DropMalformed) != 2 || v.Get(200) != 0 || v.Total() != 6 || n != int(DropOutOfOrder) {
@@ -112,7 +113,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// Label values that are known only when they are counted stay bounded, and none is lost.
+// The number of label values that become known only when they are counted is limited, but no count is lost.
 func TestNamedNumbersAreBounded(t *testing.T) {
 	var p Pairs
 	var h Histograms

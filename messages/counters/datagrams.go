@@ -1,27 +1,27 @@
 package counters
 
-// RecordDrop is why the DTLS or KCP layer dropped a datagram or a record, without an answer.
+// RecordDrop is the reason why the DTLS or KCP layer dropped a datagram or a record without an answer.
 type RecordDrop uint8
 
-// Record drops. DTLS first, then KCP.
+// Values of RecordDrop. Those of DTLS come first, then those of KCP.
 const (
-	RecordMalformed      RecordDrop = iota + 1 // no DTLS record, or a wrong length
-	RecordUnknownAddress                       // not a ClientHello, from an unknown address
-	RecordForged                               // does not decrypt
-	RecordReplayed                             // number seen before, or older than the window
+	RecordMalformed      RecordDrop = iota + 1 // not a DTLS record, or a wrong length
+	RecordUnknownAddress                       // from an unknown address and not a ClientHello
+	RecordForged                               // cannot be decrypted
+	RecordReplayed                             // the number has been seen before or is older than the window
 	RecordPlainAfter                           // epoch 0 on an established association
-	RecordUnexpected                           // of an unexpected type or epoch
-	RecordFragment                             // a handshake fragment that no honest peer sends
-	RecordHandshakeCap                         // a handshake over its limit of records or bytes
-	RecordHelloMalformed                       // a ClientHello that does not parse
-	RecordTooLarge                             // over the size of a datagram or of plain text
-	RecordEarly                                // application data before the end of the handshake, beyond the buffer
-	RecordNotSent                              // the kernel did not take it
+	RecordUnexpected                           // unexpected type or epoch
+	RecordFragment                             // a handshake fragment that no well-behaved peer sends
+	RecordHandshakeCap                         // the handshake exceeds its limit of records or bytes
+	RecordHelloMalformed                       // a ClientHello that cannot be parsed
+	RecordTooLarge                             // exceeds the maximum size of a datagram or of plaintext
+	RecordEarly                                // application data before the end of the handshake that exceeds the buffer
+	RecordNotSent                              // the kernel did not accept it
 	RecordExhausted                            // the association has used up its record numbers
-	SegmentMalformed                           // no KCP segments, or a wrong length
+	SegmentMalformed                           // not a sequence of KCP segments, or a wrong length
 	SegmentTooLarge                            // a segment too large for the control block
-	SegmentConversation                        // another conversation number
-	SegmentFrame                               // a frame type that does not exist
+	SegmentConversation                        // wrong conversation number
+	SegmentFrame                               // unknown frame type
 )
 
 var recordDropNames = []string{
@@ -33,19 +33,19 @@ var recordDropNames = []string{
 // String returns the label value.
 func (d RecordDrop) String() string { return name(d, recordDropNames) }
 
-// HandshakeOutcome is how a DTLS handshake ended, or why it was refused.
+// HandshakeOutcome is the outcome of a DTLS handshake, or the reason why it was refused.
 type HandshakeOutcome uint8
 
 // Handshake outcomes.
 const (
 	HandshakeFull         HandshakeOutcome = iota + 1 // established with a key exchange
-	HandshakeResumed                                  // established from a remembered session
-	HandshakeFailed                                   // the peers did not agree, or the peer broke a rule
+	HandshakeResumed                                  // established by resuming a session
+	HandshakeFailed                                   // no agreement between the peers, or a protocol violation
 	HandshakeTimedOut                                 // not finished in time
-	HandshakeEvicted                                  // unverified, displaced by a newer one
+	HandshakeEvicted                                  // unverified and displaced by a newer handshake
 	HandshakeRefusedTotal                             // too many half-open handshakes
-	HandshakeRefusedPerIP                             // too many half-open handshakes of one address
-	HandshakeRefusedRate                              // too many new ones per second
+	HandshakeRefusedPerIP                             // too many half-open handshakes from one address
+	HandshakeRefusedRate                              // too many new handshakes per second
 	HandshakeRefusedFull                              // too many associations
 )
 
@@ -71,14 +71,14 @@ var suiteNames = []string{"chacha20_poly1305", "aes_128_gcm"}
 // String returns the label value.
 func (s Suite) String() string { return name(s, suiteNames) }
 
-// IdentityCheck is the answer to a VERIFY_IDENTITY (realtime.md 8).
+// IdentityCheck is the result of a VERIFY_IDENTITY (realtime.md 8).
 type IdentityCheck uint8
 
 // Identity checks.
 const (
 	IdentityVerified IdentityCheck = iota + 1
 	IdentityRefused
-	IdentityLate // no VERIFY_IDENTITY in time
+	IdentityLate // no VERIFY_IDENTITY arrived in time
 )
 
 var identityCheckNames = []string{"verified", "refused", "late"}

@@ -1,3 +1,3 @@
-// Package counters holds a host's metrics: atomic numbers in one Set, with names and help texts,
-// which transport/ops exposes to Prometheus. It never logs. Methods may be called from any goroutine.
+// Package counters holds a host's metrics: atomic numbers in one Set, with names and help texts. transport/ops exposes
+// them to Prometheus. The package never logs. Any goroutine may call its methods.
 package counters

@@ -1,6 +1,6 @@
 package counters
 
-// name returns the name of a label value, the first of which is 1.
+// name returns the name of a label value. The first name belongs to the value 1.
 func name[L ~uint8](l L, names []string) string {
 	if i := int(l) - 1; i >= 0 && i < len(names) {
 		return names[i]
@@ -11,7 +11,7 @@ func name[L ~uint8](l L, names []string) string {
 // Channel is the channel that carried a packet.
 type Channel uint8
 
-// Channels. The first three are those of the transports.
+// Values of Channel. The first three are the reliable transports.
 const (
 	WS Channel = iota + 1
 	WSS
@@ -25,19 +25,19 @@ var channelNames = []string{"ws", "wss", "kcp", "udp", "dtls"}
 // String returns the label value.
 func (c Channel) String() string { return name(c, channelNames) }
 
-// Encrypted reports whether what it carries is encrypted.
+// Encrypted reports whether the channel encrypts its traffic.
 func (c Channel) Encrypted() bool { return c != WS && c != UDP }
 
-// ChannelPair is the channels of a player's previous and new connection.
+// ChannelPair is a pair of channels: that of a player's previous connection and that of the new one.
 type ChannelPair uint8
 
-// lastReliable is the last of the channels by which a player can log in.
+// lastReliable is the last channel through which a player can log in.
 const lastReliable = ChannelPair(KCP)
 
 // PairOf returns the pair of two reliable channels.
 func PairOf(from, to Channel) ChannelPair { return ChannelPair(from-1)*lastReliable + ChannelPair(to) }
 
-// String returns the label value, as ws_kcp.
+// String returns the label value, for example ws_kcp.
 func (p ChannelPair) String() string {
 	if p < 1 || p > lastReliable*lastReliable {
 		return ""
@@ -45,10 +45,10 @@ func (p ChannelPair) String() string {
 	return Channel((p-1)/lastReliable+1).String() + "_" + Channel((p-1)%lastReliable+1).String()
 }
 
-// Refusal says why a connection was refused before a login.
+// Refusal is the reason why a connection was refused before a login.
 type Refusal uint8
 
-// Refusals.
+// Values of Refusal.
 const (
 	RefusedPath Refusal = iota + 1
 	RefusedHandshake
@@ -56,10 +56,10 @@ const (
 	RefusedPendingPerIP
 	RefusedRatePerIP
 	RefusedDraining
-	RefusedEvicted // silent, displaced by a newer connection
+	RefusedEvicted // sent nothing and was displaced by a newer connection
 	RefusedHeld    // waited too long for a slot, or the queue was full
-	RefusedGone    // closed before it got a slot
-	RefusedProxy   // no PROXY protocol header from an address that must send one
+	RefusedGone    // closed by the peer before it got a slot
+	RefusedProxy   // no PROXY protocol header, although the address must send one
 )
 
 var refusalNames = []string{
@@ -70,13 +70,13 @@ var refusalNames = []string{
 // String returns the label value.
 func (r Refusal) String() string { return name(r, refusalNames) }
 
-// CloseClass is the side that ended a connection.
+// CloseClass says which side ended a connection.
 type CloseClass uint8
 
-// Close classes.
+// Values of CloseClass.
 const (
-	ClosedByPeer CloseClass = iota + 1 // close code 1000: a leave
-	ClosedLost                         // anything else that the host did not start
+	ClosedByPeer CloseClass = iota + 1 // close code 1000: the player left
+	ClosedLost                         // any other end that the host did not initiate
 	ClosedByHost
 )
 
@@ -88,13 +88,13 @@ func (c CloseClass) String() string { return name(c, closeClassNames) }
 // LoginOutcome is the outcome of a LOGIN.
 type LoginOutcome uint8
 
-// Login outcomes.
+// Values of LoginOutcome.
 const (
 	LoginNew LoginOutcome = iota + 1
 	LoginResumed
 	LoginRefused
 	LoginGap      // resumed, but messages were lost
-	LoginRejoined // of a player that had left
+	LoginRejoined // a login of a player that had left before
 )
 
 var loginOutcomeNames = []string{"new", "resumed", "refused", "gap", "rejoined"}
@@ -102,20 +102,20 @@ var loginOutcomeNames = []string{"new", "resumed", "refused", "gap", "rejoined"}
 // String returns the label value.
 func (o LoginOutcome) String() string { return name(o, loginOutcomeNames) }
 
-// LoginRefusal says why a LOGIN was refused.
+// LoginRefusal is the reason why a LOGIN was refused.
 type LoginRefusal uint8
 
-// Refusals of logins: those of wire.Refusal, and three that it does not name.
+// Values of LoginRefusal: those of wire.Refusal, and three additional ones (other, try later, banned).
 const (
-	LoginOtherReason      LoginRefusal = iota + 1 // mostly no such player session id
-	LoginTryLater                                 // too much else is going on
-	LoginGameSessionEnded                         // wire.RefusedGameSessionEnded, and so on
+	LoginOtherReason      LoginRefusal = iota + 1 // usually an unknown player session id
+	LoginTryLater                                 // the host is too busy at the moment
+	LoginGameSessionEnded                         // wire.RefusedGameSessionEnded; the following ones correspond likewise
 	LoginFull
 	LoginByGame
 	LoginPlayerSessionEnded
 	LoginToken
 	LoginInUse
-	LoginBanned // by an operator
+	LoginBanned // banned by an operator
 )
 
 var loginRefusalNames = []string{
@@ -125,10 +125,10 @@ var loginRefusalNames = []string{
 // String returns the label value.
 func (r LoginRefusal) String() string { return name(r, loginRefusalNames) }
 
-// PlacementEnd is how a placement ended.
+// PlacementEnd is the outcome of a placement.
 type PlacementEnd uint8
 
-// Ends of placements.
+// Values of PlacementEnd.
 const (
 	PlacementFulfilled PlacementEnd = iota + 1
 	PlacementCancelled
@@ -144,7 +144,7 @@ func (e PlacementEnd) String() string { return name(e, placementEndNames) }
 // PlayerState is the state of a player actor (reliability.md 2.8).
 type PlayerState uint8
 
-// Player states.
+// Values of PlayerState.
 const (
 	PlayerReserved PlayerState = iota + 1
 	PlayerJoining
@@ -161,39 +161,39 @@ func (s PlayerState) String() string { return name(s, playerStateNames) }
 // Drop is the reason why a packet or message was dropped.
 type Drop uint8
 
-// Drop reasons. Inbound first, then outbound.
+// Values of Drop. Inbound reasons come first, then outbound ones.
 const (
-	DropMalformed        Drop = iota + 1 // not a unit, not a Packet
-	DropBeforeLogin                      // anything but LOGIN before login
-	DropSecondLogin                      // LOGIN after login
-	DropServerOp                         // op code that only the server may send
+	DropMalformed        Drop = iota + 1 // not a valid unit or not a valid Packet
+	DropBeforeLogin                      // any packet other than LOGIN before the login
+	DropSecondLogin                      // LOGIN after the login
+	DropServerOp                         // an op code that only the server may send
 	DropWrongChannel                     // a built-in op code on the wrong channel
-	DropPayloadTooLarge                  // over 4096 bytes
-	DropNoTarget                         // neither player nor group (routing rule 4)
-	DropUnknownTarget                    // player not in the game session
-	DropNotMember                        // sender is not in the group
-	DropRefusedByHandler                 // onSendToPlayer or onSendToGroup said no
-	DropBadGroup                         // group id not positive, or over the limits
-	DropInboundRate                      // player over its message or byte rate
-	DropGroupRate                        // player over its rate of group operations
-	DropDeliveryRate                     // game session over its rate of deliveries
-	DropSessionBusy                      // game session mailbox full
+	DropPayloadTooLarge                  // payload over 4096 bytes
+	DropNoTarget                         // neither a target player nor a target group (routing rule 4)
+	DropUnknownTarget                    // the target player is not in the game session
+	DropNotMember                        // the sender is not in the target group
+	DropRefusedByHandler                 // onSendToPlayer or onSendToGroup refused it
+	DropBadGroup                         // the group id is not positive, or a limit on groups was exceeded
+	DropInboundRate                      // the player exceeded its message or byte rate
+	DropGroupRate                        // the player exceeded its rate of group operations
+	DropDeliveryRate                     // the game session exceeded its rate of deliveries
+	DropSessionBusy                      // the mailbox of the game session is full
 	DropFastMalformed
 	DropFastUnknownSender
 	DropFastWrongAddress
-	DropFastStale     // number not above the highest seen
+	DropFastStale     // the number is not higher than the highest one seen
 	DropFastContested // two active addresses for one peer
 	DropFastRate
-	DropFastOff // fast channel switched off
+	DropFastOff // the fast channel is disabled
 	DropFastQueueFull
-	DropFastSlowPeer // outbox over 50 %: no fast fallback
-	DropFastDetached // player has no connection
+	DropFastSlowPeer // the outbox is more than 50 % full, so the message cannot fall back to it
+	DropFastDetached // the player has no connection
 	DropOutboxFull
 	DropPlayerGone
-	DropScriptPayload // payload from a script over 65536 bytes
-	DropStashFull     // too many messages behind a group operation
-	DropNoHandler     // a message to the server of a game session without a script
-	DropOutOfOrder    // an impossible number of the extension
+	DropScriptPayload // a script's payload is over 65536 bytes
+	DropStashFull     // too many messages wait for a group operation or a decision of the game
+	DropNoHandler     // a message to the server in a game session without a script
+	DropOutOfOrder    // an invalid message number of the extension
 )
 
 var dropNames = []string{
@@ -210,7 +210,7 @@ func (d Drop) String() string { return name(d, dropNames) }
 // ActorKind names a kind of actor.
 type ActorKind uint8
 
-// Actor kinds.
+// Values of ActorKind.
 const (
 	ActorFleet ActorKind = iota + 1
 	ActorGameSession
@@ -233,7 +233,7 @@ func (k ActorKind) String() string { return name(k, actorKindNames) }
 // GameSessionState is the status of a live game session.
 type GameSessionState uint8
 
-// Live statuses, with the numbers of messages.GameSessionStatus.
+// Values of GameSessionState, with the same numbers as messages.GameSessionStatus.
 const (
 	GameSessionActivating GameSessionState = iota + 1
 	GameSessionActive
@@ -248,11 +248,11 @@ func (s GameSessionState) String() string { return name(s, gameSessionStateNames
 // EventOutcome is the outcome of one attempt to deliver an event to a sink.
 type EventOutcome uint8
 
-// Outcomes of deliveries.
+// Values of EventOutcome.
 const (
 	EventDelivered EventOutcome = iota + 1
-	EventFailed                 // it is tried again
-	EventDropped                // refused by the sink, or tried for too long
+	EventFailed                 // will be retried
+	EventDropped                // refused by the sink, or retried for too long
 )
 
 var eventOutcomeNames = []string{"delivered", "failed", "dropped"}
@@ -260,16 +260,32 @@ var eventOutcomeNames = []string{"delivered", "failed", "dropped"}
 // String returns the label value.
 func (o EventOutcome) String() string { return name(o, eventOutcomeNames) }
 
-// StoreRefusal says why a commit did not become durable.
+// StoreRefusal is the reason why a commit did not become durable.
 type StoreRefusal uint8
 
-// Refusals of commits.
+// Values of StoreRefusal.
 const (
 	StoreBusy   StoreRefusal = iota + 1 // too many changes are queued
-	StoreFailed                         // it, or one before it, could not be written
+	StoreFailed                         // the commit, or one before it, could not be written
 )
 
 var storeRefusalNames = []string{"busy", "failed"}
 
 // String returns the label value.
 func (r StoreRefusal) String() string { return name(r, storeRefusalNames) }
+
+// PeerRefusal is the reason why a connection or a call of another node was refused.
+type PeerRefusal uint8
+
+// Values of PeerRefusal.
+const (
+	PeerCertificate PeerRefusal = iota + 1 // no certificate of the cluster
+	PeerName                               // meant for another node
+	PeerIncarnation                        // meant for another incarnation
+	PeerFull                               // too many calls at a time
+)
+
+var peerRefusalNames = []string{"certificate", "name", "incarnation", "full"}
+
+// String returns the label value.
+func (r PeerRefusal) String() string { return name(r, peerRefusalNames) }

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Metric is one number of a Set, with its name and help text.
+// Metric is one metric of a Set, with its name and help text.
 type Metric struct {
 	Name, Help string
-	Label      string // name of the label of a Vec or Histograms, names of those of Pairs, with a comma; else empty
-	// Number points to the field of the Set.
+	Label      string // label name of a Vec or Histograms; both label names of Pairs, separated by a comma; otherwise empty
+	// Number points to the metric's field of the Set.
 	Number any
 }
 
-// Counter reports whether the number only grows.
+// Counter reports whether the metric is a counter, which only grows.
 func (m Metric) Counter() bool { return strings.HasSuffix(m.Name, "_total") }
 
-// Metrics returns the metrics of all fields, in the order of the fields.
+// Metrics returns all metrics in the order of the Set's fields.
 func (s *Set) Metrics() []Metric {
 	v := reflect.ValueOf(s).Elem()
 	metrics := make([]Metric, v.NumField())

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// namedMax bounds label values known only when they are counted: more than the service API's operations; later ones are overflow.
+// namedMax limits the number of label values that become known only when they are counted. It is higher than the number
+// of operations of the service API. Further values are counted under overflow.
 const namedMax = 256
 
-// overflow stands for all label values beyond namedMax.
+// overflow is the label value for all values beyond namedMax.
 const overflow = "other"
 
-// named is a bounded map from label values to numbers. The zero value is ready.
+// named is a bounded map from label values to metrics. The zero value is ready to use.
 type named[K comparable, N any] struct {
 	all   sync.Map // K to *N
 	count atomic.Int64
@@ -33,7 +34,8 @@ func (m *named[K, N]) of(key, other K) *N {
 	return n.(*N)
 }
 
-// Histograms is one Histogram per label value, at most 256; later ones share other. The zero value is ready. Safe for concurrent use.
+// Histograms holds one Histogram per label value. It has at most 256 values; further values share the label "other".
+// The zero value is ready to use. It is safe for concurrent use.
 type Histograms struct {
 	m named[string, Histogram]
 }
@@ -41,7 +43,7 @@ type Histograms struct {
 // Observe counts one duration under a label value.
 func (h *Histograms) Observe(label string, d time.Duration) { h.m.of(label, overflow).Observe(d) }
 
-// All calls f for every label value that was counted, in no order.
+// All calls f for every label value that has been counted, in any order.
 func (h *Histograms) All(f func(label string, h *Histogram)) {
 	h.m.all.Range(func(key, n any) bool {
 		f(key.(string), n.(*Histogram))
@@ -49,7 +51,8 @@ func (h *Histograms) All(f func(label string, h *Histogram)) {
 	})
 }
 
-// Pairs is one number per pair of label values, at most 256; later ones share other, other. The zero value is ready. For concurrent use.
+// Pairs holds one number per pair of label values. It has at most 256 pairs; further pairs share the labels "other",
+// "other". The zero value is ready to use. It is safe for concurrent use.
 type Pairs struct {
 	m named[[2]string, atomic.Int64]
 }
@@ -59,7 +62,7 @@ func (p *Pairs) Add(a, b string, n int64) {
 	p.m.of([2]string{a, b}, [2]string{overflow, overflow}).Add(n)
 }
 
-// All calls f for every pair that was counted, in no order.
+// All calls f for every pair that has been counted, in any order.
 func (p *Pairs) All(f func(a, b string, n int64)) {
 	p.m.all.Range(func(key, n any) bool {
 		k := key.([2]string)

@@ -21,8 +21,8 @@ func crowd(n int) []*messages.GameSession {
 	return all
 }
 
-// The goal is 20 ms for a filter of three terms over 50,000 game sessions. A machine with two
-// cores took 2 to 3 ms when it was idle, 7 to 9 ms when it was busy.
+// The goal is 20 ms for a filter with three terms over 50,000 game sessions. A machine with two cores needed 2 to 3 ms
+// when idle and 7 to 9 ms when busy.
 func BenchmarkSearch(b *testing.B) {
 	const filter = `maximumSessions > 1 AND hasAvailablePlayerSessions=true AND gameSessionProperties.map='winter'`
 	all := crowd(50_000)

@@ -1,6 +1,6 @@
-// Package search reads the filter and sort expressions of SearchGameSessions
-// (service-api.md 4), and applies them to game sessions. It is pure: the same input
-// has the same result, and nothing here waits, locks or starts anything.
+// Package search parses the filter and sort expressions of SearchGameSessions (service-api.md 4) and applies them to
+// game sessions. It is pure: the same input always has the same result, and nothing waits, locks or starts anything.
 //
-// A filter becomes functions that call each other; matching allocates nothing. 1,024 characters bound how deep they recurse.
+// A filter is compiled to functions that call each other. Matching allocates no memory. The limit of 1,024 characters
+// per expression also limits the depth of the recursion.
 package search

@@ -6,8 +6,9 @@ import (
 	"troupe/messages"
 )
 
-// Find answers a query from game sessions, each with its number of player sessions RESERVED or ACTIVE. It reads all of them, and copies
-// those that it returns. Those of other fleets must be left out. The error is InvalidRequest for an expression that is not valid.
+// Find answers a query. all yields each game session with its number of player sessions that are RESERVED or ACTIVE. It
+// must not yield game sessions of other fleets. Find visits all of them and copies those that it returns. The error is
+// InvalidRequest if an expression is invalid.
 func Find(q *messages.FindGameSessions, all iter.Seq2[*messages.GameSession, int]) (out messages.FoundGameSessions, err error) {
 	filter, order := (*Filter)(nil), Oldest()
 	if q.Newest {
@@ -61,7 +62,8 @@ func Find(q *messages.FindGameSessions, all iter.Seq2[*messages.GameSession, int
 	return out, nil
 }
 
-// whole returns the position that was cut, read from the game session if that is still there with the same beginning.
+// whole restores a position whose text was cut. It reads the text from the game session, if that still exists and its
+// text still begins in the same way.
 func (s *Sort) whole(p Position, n int, all iter.Seq2[*messages.GameSession, int]) Position {
 	if p.Cut {
 		for g, players := range all {

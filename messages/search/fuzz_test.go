@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// The error of a filter that does not parse names a position within it.
+// If a filter cannot be parsed, the error must contain a position within the filter.
 func FuzzFilter(f *testing.F) {
 	for _, v := range filterVectors {
 		f.Add(v.filter)

@@ -11,16 +11,16 @@ const (
 	boolean kind = "true or false"
 )
 
-// operand is a member of a game session, or a game property.
+// operand is a field of a game session or a game property.
 type operand struct {
-	name string // in expressions
+	name string // name used in expressions
 	kind kind
-	text func(g *messages.GameSession) (value string, there bool) // of a text
-	// number is the value of a number, or of a boolean as 0 or 1.
+	text func(g *messages.GameSession) (value string, there bool) // value of a text operand
+	// number is the value of a numeric operand. For a boolean operand it is 0 or 1.
 	number func(g *messages.GameSession, players int) int64
 }
 
-// fields are the operands that are no game properties.
+// fields are the operands that are not game properties.
 var fields = map[string]operand{}
 
 func init() {
@@ -41,10 +41,10 @@ func init() {
 	}
 }
 
-// created is the creation time in us, the order of lists without a sort expression. Expressions cannot name it.
+// created is the creation time in us. Lists without a sort expression are sorted by it. Expressions cannot refer to it.
 var created = operand{kind: number, number: func(g *messages.GameSession, _ int) int64 { return g.Created.UnixMicro() }}
 
-// properties is the prefix of the key of a game property.
+// properties is the prefix of the name of a game property in an expression.
 const properties = "gameSessionProperties"
 
 func property(key string) operand {

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// LengthMax is the largest number of characters of an expression.
+	// LengthMax is the maximum length of an expression in characters.
 	LengthMax = 1024
-	// keyMax is the largest number of characters of a game property's key.
+	// keyMax is the maximum length of a game property's key in characters.
 	keyMax = 32
 )
 
-// Error says where an expression is wrong, and what was expected there.
+// Error says at which position an expression is invalid and what was expected there.
 type Error struct {
-	Position int // of the character, from 1
+	Position int // number of the character, counted from 1
 	Text     string
 }
 
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("at character %d: %s", e.Position, e.Text) }
 
-// ParseFilter reads a filter expression. The error is an *Error.
+// ParseFilter parses a filter expression. The error is an *Error.
 func ParseFilter(expression string) (*Filter, error) {
 	p := parser{s: expression}
 	if err := p.bounded(); err != nil {
@@ -42,7 +42,7 @@ func ParseFilter(expression string) (*Filter, error) {
 	return &Filter{tree}, nil
 }
 
-// ParseSort reads a sort expression. The error is an *Error.
+// ParseSort parses a sort expression. The error is an *Error.
 func ParseSort(expression string) (*Sort, error) {
 	p := parser{s: expression}
 	if err := p.bounded(); err != nil {
@@ -62,10 +62,10 @@ func ParseSort(expression string) (*Sort, error) {
 	return s, nil
 }
 
-// parser reads an expression from left to right.
+// parser parses an expression from left to right.
 type parser struct {
 	s  string
-	at int // byte
+	at int // offset in bytes
 }
 
 func (p *parser) bounded() error {
@@ -75,10 +75,10 @@ func (p *parser) bounded() error {
 	return nil
 }
 
-// or reads: and-expr, { OR, and-expr }.
+// or parses: and-expr, { OR, and-expr }.
 func (p *parser) or() (condition, error) { return p.joined(p.and, "OR", or) }
 
-// and reads: not-expr, { AND, not-expr }.
+// and parses: not-expr, { AND, not-expr }.
 func (p *parser) and() (condition, error) { return p.joined(p.not, "AND", and) }
 
 func (p *parser) joined(part func() (condition, error), keyword string, join func(left, right condition) condition) (condition, error) {
@@ -91,7 +91,7 @@ func (p *parser) joined(part func() (condition, error), keyword string, join fun
 	return left, err
 }
 
-// not reads: NOT, not-expr | "(", or-expr, ")" | comparison.
+// not parses: NOT, not-expr | "(", or-expr, ")" | comparison.
 func (p *parser) not() (condition, error) {
 	if p.keyword("NOT") {
 		of, err := p.not()
@@ -132,7 +132,7 @@ func (p *parser) comparison() (condition, error) {
 	return nil, p.unexpected("one of = <> < <= > >=")
 }
 
-// operand reads the left side of a comparison.
+// operand parses the left side of a comparison.
 func (p *parser) operand(expected string) (operand, error) {
 	p.space()
 	at := p.at
@@ -162,13 +162,13 @@ func (p *parser) operand(expected string) (operand, error) {
 	return property(key), nil
 }
 
-// value is a literal: text if the operand is a text, otherwise number (true is 1).
+// value is a literal. text is set if the operand is a text, otherwise number (true is 1, false is 0).
 type value struct {
 	text   string
 	number float64
 }
 
-// value reads the right side of a comparison, a literal of the operand's type.
+// value parses the right side of a comparison. It must be a literal of the operand's type.
 func (p *parser) value(o operand) (value, error) {
 	p.space()
 	rest := p.s[p.at:]
@@ -194,7 +194,7 @@ func (p *parser) value(o operand) (value, error) {
 	return value{}, p.unexpected(string(o.kind) + ", as " + o.name + " has")
 }
 
-// number reads: [ "-" ], digit, { digit }, [ ".", digit, { digit } ].
+// number parses: [ "-" ], digit, { digit }, [ ".", digit, { digit } ].
 func (p *parser) number() (value, error) {
 	start := p.at
 	if p.s[p.at] == '-' {
@@ -223,7 +223,7 @@ func (p *parser) digits() bool {
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-// quoted reads a string literal. A backslash escapes the next character.
+// quoted parses a string literal. A backslash escapes the next character.
 func (p *parser) quoted() (value, error) {
 	start, quote := p.at, p.s[p.at]
 	var b strings.Builder
@@ -237,7 +237,7 @@ func (p *parser) quoted() (value, error) {
 			if p.at++; p.at == len(p.s) {
 				break
 			}
-			c = p.s[p.at] // the first byte of the character; the others are no quote and no backslash
+			c = p.s[p.at] // the first byte of the escaped character; its other bytes are never a quote or a backslash
 		}
 		b.WriteByte(c)
 	}
@@ -262,7 +262,7 @@ func (p *parser) take(symbol string) bool {
 	return true
 }
 
-// keyword reads a keyword, if it is next; case does not matter.
+// keyword parses a keyword if it comes next. Case does not matter.
 func (p *parser) keyword(name string) bool {
 	p.space()
 	at := p.at
@@ -273,7 +273,7 @@ func (p *parser) keyword(name string) bool {
 	return false
 }
 
-// word reads a name or a key; it may be empty.
+// word parses a name or a key. The result may be empty.
 func (p *parser) word() string {
 	rest := p.s[p.at:]
 	n := strings.IndexFunc(rest, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`.()<>='"`, c) })
@@ -284,7 +284,7 @@ func (p *parser) word() string {
 	return rest[:n]
 }
 
-// unexpected returns the error for the next symbol.
+// unexpected returns the error for an unexpected next symbol.
 func (p *parser) unexpected(expected string) error {
 	p.space()
 	if p.at == len(p.s) {
@@ -303,7 +303,7 @@ func (p *parser) fail(at int, format string, args ...any) error {
 	return &Error{utf8.RuneCountInString(p.s[:at]) + 1, fmt.Sprintf(format, args...)}
 }
 
-// quoted returns a part of an expression for an error text, shortened and in quotes.
+// quoted returns a part of an expression for an error message, shortened and in quotes.
 func quoted(s string) string {
 	const shown = 64
 	if len(s) > shown {

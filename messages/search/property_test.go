@@ -13,8 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// naive is an expression with its meaning. Both are generated together, without the parser and
-// its tree.
+// naive is an expression together with its meaning. Both are generated at the same time, without using the parser.
 type naive struct {
 	text  string
 	holds func(g *messages.GameSession) bool
@@ -100,7 +99,7 @@ func drawComparison(rt *rapid.T) naive {
 	}
 }
 
-// drawFilter puts parentheses around every operand: precedence has tests of its own.
+// drawFilter puts parentheses around every operand, because precedence is covered by other tests.
 func drawFilter(rt *rapid.T, depth int) naive {
 	if depth == 0 || rapid.IntRange(0, 2).Draw(rt, "leaf") == 0 {
 		return drawComparison(rt)
@@ -145,7 +144,7 @@ func TestFiltersMeanWhatANaiveReadingSays(t *testing.T) {
 	})
 }
 
-// Pages of any size, one after the other, are the whole sorted list.
+// Pages of any size, concatenated, must equal the whole sorted list.
 func TestPagesAreASortedListInPieces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := rapid.SliceOfN(gameSessions, 0, 40).Draw(rt, "games")

@@ -9,17 +9,17 @@ import (
 	"troupe/messages"
 )
 
-// Sort is an order of game sessions. Immutable.
+// Sort is a sort order of game sessions. It is immutable.
 type Sort struct {
 	by         operand
 	descending bool
 }
 
-// Oldest and Newest are the orders without a sort expression, by time of creation in us.
+// Oldest and Newest return the orders that are used without a sort expression. They sort by creation time in us.
 func Oldest() *Sort { return &Sort{by: created} }
 func Newest() *Sort { return &Sort{by: created, descending: true} }
 
-// Position is that of a game session in an order.
+// Position is the position of a game session in a sort order.
 type Position = messages.GameSessionPosition
 
 // Position returns the position of a game session with the given number of players.
@@ -34,7 +34,8 @@ func (s *Sort) Position(g *messages.GameSession, players int) Position {
 	return p
 }
 
-// Compare orders two positions: in both directions, without a value comes last, and among equals the lower id first.
+// Compare compares two positions. In both directions, positions without a value come last, and of equal values the
+// lower id comes first.
 func (s *Sort) Compare(a, b Position) int {
 	if a.Absent != b.Absent {
 		if a.Absent {
@@ -49,8 +50,9 @@ func (s *Sort) Compare(a, b Position) int {
 	return cmp.Or(c, strings.Compare(string(a.ID), string(b.ID)))
 }
 
-// Shorten returns a position with at most n+1 bytes of text, Cut if it differs from p. A cut one comes
-// before all that begin with the same n bytes, so a list may repeat some there, but misses none.
+// Shorten returns a position with at most n+1 bytes of text. Cut is set if the text was shortened. A cut position comes
+// before all positions whose text begins with the same n bytes. So a list that continues there may repeat some game
+// sessions but misses none.
 func (s *Sort) Shorten(p Position, n int) Position {
 	if len(p.Text) <= n {
 		return p
@@ -68,8 +70,8 @@ type Found struct {
 	Players int
 }
 
-// First returns, in order, the first n game sessions that match and come after behind, if not
-// nil. It reads all once, and keeps fewer than 2 n at a time.
+// First returns the first n matching game sessions, in order. If behind is not nil, it returns only those that come
+// after behind. First reads all game sessions once and keeps fewer than 2 n at a time.
 func (s *Sort) First(n int, all iter.Seq2[*messages.GameSession, int], f *Filter, behind *Position) []Found {
 	if n <= 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// five are the game sessions of the vectors.
+// five returns the game sessions that the vectors use.
 func five() []*messages.GameSession {
 	of := func(id, name string, most, current int, created int64, properties ...messages.Property) *messages.GameSession {
 		return &messages.GameSession{ID: messages.GameSessionID(id), Name: name, MaxPlayers: most, CurrentPlayers: current,
@@ -26,7 +26,7 @@ func five() []*messages.GameSession {
 	}
 }
 
-// The vectors of service-api.md 4.3. A position means that the filter is refused there.
+// The vectors of service-api.md 4.3. A non-zero position means that the filter must be refused with that position.
 var filterVectors = []struct {
 	n        int
 	filter   string
@@ -111,7 +111,7 @@ func TestFilterVectorsHold(t *testing.T) {
 	}
 }
 
-// each yields game sessions as a host does, with the number of players apart.
+// each yields game sessions in the way a host does: with the number of players as a separate value.
 func each(all []*messages.GameSession) iter.Seq2[*messages.GameSession, int] {
 	return func(yield func(*messages.GameSession, int) bool) {
 		for _, g := range all {
@@ -222,7 +222,7 @@ func TestUnusualFiltersThatAreAllowed(t *testing.T) {
 	}
 }
 
-// Filters compare the creation time that the API shows, which is rounded.
+// Filters compare the creation time as the API shows it, which is rounded.
 func TestFiltersCompareTheShownCreationTime(t *testing.T) {
 	for us, shown := range map[int64]string{1000_499: "1000", 1000_500: "1001", 1000_999: "1001", 1001_000: "1001"} {
 		g := &messages.GameSession{Created: time.UnixMicro(us)}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// allocations fails when f allocates in steady state.
+// allocations fails the test if f allocates memory in steady state.
 func allocations(t *testing.T, name string, f func()) {
 	t.Helper()
 	if n := testing.AllocsPerRun(1000, f); n != 0 {

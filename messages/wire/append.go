@@ -2,7 +2,8 @@ package wire
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// The append functions write one field, and nothing for a default, as in proto3. The size functions say how many bytes.
+// Each append function writes one field. It writes nothing for the default value, as in proto3. The size functions
+// return the corresponding number of bytes.
 
 func appendVarint(dst []byte, v uint64) []byte { return protowire.AppendVarint(dst, v) }
 
@@ -26,7 +27,7 @@ func sizeUint64(number, v uint64) int {
 	return sizeTag(number) + sizeVarint(v)
 }
 
-// appendInt32 sign-extends to 64 bits: negative values take ten bytes.
+// appendInt32 sign-extends the value to 64 bits, so negative values take ten bytes.
 func appendInt32(dst []byte, number uint64, v int32) []byte {
 	return appendUint64(dst, number, uint64(v))
 }
@@ -65,7 +66,7 @@ func appendString(dst []byte, number uint64, v string) []byte {
 	return append(dst, v...)
 }
 
-// appendMessageField writes a submessage, which is present even when empty.
+// appendMessageField writes a submessage. It writes the field even if the submessage is empty.
 func appendMessageField(dst []byte, number uint64, v []byte) []byte {
 	dst = appendVarint(appendTag(dst, number, typeBytes), uint64(len(v)))
 	return append(dst, v...)

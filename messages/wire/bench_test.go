@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sizes are the payloads of the benchmarks: a state update, a full fast packet.
+// sizes are the payload sizes of the benchmarks: a state update and a full fast-channel packet.
 var sizes = []int{64, FastPayloadMax}
 
 func benchMessage(size int) *Header {

@@ -2,7 +2,8 @@ package wire
 
 import "unicode/utf8"
 
-// checkInner walks an inner message and refuses what protobuf's decoder would, keeping nothing.
+// checkInner parses an inner message without storing anything. It returns an error for everything that protobuf's
+// decoder would refuse.
 func checkInner(command Command, b []byte) (err error) {
 	var f field
 	for len(b) > 0 {

@@ -1,14 +1,17 @@
 package wire
 
-// Units that a client sends. Each function appends one whole unit to dst and returns it; with room in dst none allocates.
-// Peer is the client's own peer id; seq is its fast-channel counter (realtime.md 9), 0 for a unit that goes by WebSocket.
+// Units that a client sends. Each function appends one complete unit to dst and returns the result. None allocates
+// memory if dst has enough capacity. peer is the client's own peer id. seq is the client's fast-channel counter
+// (realtime.md 9), or 0 for a unit that is sent on the WebSocket.
 
-// AppendMessage appends any packet's unit with all fields of h; an application message has Sequence on the fast channel (realtime.md 5).
+// AppendMessage appends the unit of any packet with all fields of h. On the fast channel an application message must
+// have a Sequence (realtime.md 5).
 func AppendMessage(dst []byte, h *Header) []byte {
 	return h.Append(appendVarint(dst, uint64(h.Size())))
 }
 
-// AppendLogin appends LOGIN, a WebSocket's first packet. Payload is the game's, up to PayloadMax; strings must be valid UTF-8.
+// AppendLogin appends LOGIN, the first packet on a WebSocket. payload is for the game and has at most PayloadMax bytes.
+// Strings must be valid UTF-8.
 func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
 	var room [256]byte
 	return AppendMessage(dst, &Header{
@@ -17,7 +20,8 @@ func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
 	})
 }
 
-// AppendAck appends an acknowledgement as a packet of its own: reliable, op code 0, and only the number.
+// AppendAck appends an acknowledgement as a separate packet. The packet is reliable, has op code 0, and contains only
+// the number.
 func AppendAck(dst []byte, ack uint64) []byte {
 	return AppendMessage(dst, &Header{Reliable: true, Ack: ack})
 }
@@ -39,7 +43,8 @@ func appendHandshake(dst []byte, op, peer, seq int32) []byte {
 	})
 }
 
-// AppendVerifyIdentity appends VERIFY_IDENTITY, once over a new DTLS association. Payload repeats the connection payload.
+// AppendVerifyIdentity appends VERIFY_IDENTITY, which is sent once on a new DTLS association. payload repeats the
+// connection payload.
 func AppendVerifyIdentity(dst []byte, v *VerifyIdentity, seq int32, payload []byte) []byte {
 	var room [256]byte
 	return AppendMessage(dst, &Header{
@@ -48,8 +53,8 @@ func AppendVerifyIdentity(dst []byte, v *VerifyIdentity, seq int32, payload []by
 	})
 }
 
-// AppendGroupCommand appends JOIN_GROUP, LEAVE_GROUP or REQUEST_GROUP_MEMBERSHIP; other ops have no
-// inner message. Official clients send these with reliable false, by the fast channel once it is up.
+// AppendGroupCommand appends JOIN_GROUP, LEAVE_GROUP or REQUEST_GROUP_MEMBERSHIP. For other op codes there is no inner
+// message. Official clients send these commands with reliable set to false, and on the fast channel once it is ready.
 func AppendGroupCommand(dst []byte, op, group, peer, seq int32, reliable bool) []byte {
 	var room [16]byte
 	h := Header{

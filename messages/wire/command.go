@@ -2,10 +2,10 @@ package wire
 
 import "strconv"
 
-// Command says which member of a packet's oneof is present: its field number (realtime.md 3.1).
+// Command says which member of a packet's oneof is present. Its value is the field number (realtime.md 3.1).
 type Command uint8
 
-// The members of the oneof. CommandNone is none, as in application messages.
+// Values of Command. CommandNone means that no member is present, as in application messages.
 const (
 	CommandNone                   Command = 0
 	CommandLogin                  Command = 30
@@ -53,7 +53,7 @@ func (c Command) String() string {
 	return "command " + strconv.Itoa(int(c))
 }
 
-// hasString reports whether the inner message's field is a string, to be valid UTF-8.
+// hasString reports whether a field of the inner message is a string, which must be valid UTF-8.
 func (c Command) hasString(number uint64) bool {
 	switch c {
 	case CommandLogin:

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// normal removes the difference between nil and empty lists.
+// normal replaces empty lists by nil, so that results can be compared.
 func normal(inner any) any {
 	switch v := inner.(type) {
 	case LoginResult:
@@ -27,14 +27,14 @@ func normal(inner any) any {
 	return inner
 }
 
-// checkAgainstProtobuf fails unless both decoders have the same result for packet.
+// checkAgainstProtobuf fails unless both decoders return the same result for packet.
 func checkAgainstProtobuf(t *testing.T, packet []byte) {
 	t.Helper()
 	var h Header
 	p := protoOf("Packet")
 	handErr, protoErr := h.Parse(packet), proto.Unmarshal(packet, p)
 	if errors.Is(handErr, ErrGroupDepth) {
-		return // the one deliberate difference
+		return // the only deliberate difference
 	}
 	if (handErr == nil) != (protoErr == nil) {
 		t.Fatalf("%x: hand-written says %v, protobuf says %v", packet, handErr, protoErr)
@@ -79,7 +79,7 @@ func checkAgainstProtobuf(t *testing.T, packet []byte) {
 	}
 }
 
-// oddPackets are packets no client sends, each with a trap for a decoder.
+// oddPackets are packets that no client sends. Each contains a trap for decoders.
 var oddPackets = map[string]string{
 	"empty":                            "",
 	"field number 0":                   "0001",
@@ -170,8 +170,7 @@ func TestGroupsNestToTheLimit(t *testing.T) {
 	}
 }
 
-// A header's slices cannot be grown into what follows them in the input.
-// RL-203.
+// A header's slices cannot be extended into the input that follows them. RL-203.
 func TestParseCapsItsViews(t *testing.T) {
 	packet := unhex(t, "7a0161"+"f20102"+"1002"+"0814")
 	var h Header
@@ -185,7 +184,7 @@ func TestParseCapsItsViews(t *testing.T) {
 	}
 }
 
-// Merging must not write to the input, and many parts must not cost a copy each.
+// Merging must not write to the input, and many parts must not each cost a copy.
 func TestParseMergesManyParts(t *testing.T) {
 	const parts = 10000
 	packet := bytes.Repeat([]byte{0xf2, 0x01, 0x02, 0x10, 0x02}, parts)

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The hand-written tables say what packet.proto says.
+// The hand-written tables must agree with packet.proto.
 func TestCommandsMatchTheDescriptor(t *testing.T) {
 	descriptor := described().ByName("Packet")
 	members := descriptor.Oneofs().ByName("message").Fields()
@@ -54,8 +54,7 @@ func TestOpCodeNamesAreUnique(t *testing.T) {
 	}
 }
 
-// The client messages that count as built in, with and without their inner
-// message (realtime.md 10).
+// The client messages that count as built-in, with and without their inner message (realtime.md 10).
 func TestBuiltIn(t *testing.T) {
 	for op := int32(-1100); op <= 100; op++ {
 		var bare bool

@@ -1,6 +1,6 @@
 package wire
 
-// Size returns the number of bytes Append writes.
+// Size returns the number of bytes that Append writes.
 func (h *Header) Size() int {
 	n := sizeUint64(fieldOpCode, zigzag(h.OpCode)) +
 		sizeInt32(fieldSequence, h.Sequence) +
@@ -20,8 +20,8 @@ func (h *Header) Size() int {
 	return n
 }
 
-// Append appends the packet, without unit length, to dst: h's fields in ascending order without
-// defaults, Inner as the oneof member that Command names. Unknown fields that Parse has read are lost.
+// Append appends the packet to dst, without the unit's length. It writes h's fields in ascending order and omits
+// default values. Inner is written as the oneof member given by Command. Unknown fields that Parse has read are lost.
 func (h *Header) Append(dst []byte) []byte {
 	dst = appendUint64(dst, fieldOpCode, zigzag(h.OpCode))
 	dst = appendInt32(dst, fieldSequence, h.Sequence)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// id draws player and group ids with the reserved ones often among them.
+// id generates player and group ids. The reserved ids occur often.
 func id() *rapid.Generator[int32] {
 	return rapid.OneOf(rapid.SampledFrom([]int32{-1, 0, 1, 2}), rapid.Int32())
 }
@@ -19,7 +19,7 @@ func payload() *rapid.Generator[[]byte] {
 	return rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 40), rapid.SliceOfN(rapid.Byte(), 120, 400))
 }
 
-// message draws an application message of the fields a frame keeps.
+// message generates an application message with the fields that a frame keeps.
 func message() *rapid.Generator[*Header] {
 	return rapid.Custom(func(t *rapid.T) *Header {
 		return &Header{
@@ -32,14 +32,14 @@ func message() *rapid.Generator[*Header] {
 	})
 }
 
-// failer has the methods that tests, fuzz targets and property checks share.
+// failer contains the methods that tests, fuzz targets and property checks have in common.
 type failer interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// byProtobuf encodes h with the codec of protobuf, as a unit.
+// byProtobuf encodes h as a unit with protobuf's codec.
 func byProtobuf(t failer, h *Header) []byte {
 	t.Helper()
 	b, err := protoBytes(packet(h))
@@ -49,8 +49,7 @@ func byProtobuf(t failer, h *Header) []byte {
 	return protowire.AppendBytes(nil, b)
 }
 
-// checkFrame compares the units of a frame, and its accessors, with the
-// codec of protobuf.
+// checkFrame compares the units and the accessors of a frame with protobuf's codec.
 func checkFrame(t failer, h *Header, seq int32, relSeq, ack uint64) {
 	t.Helper()
 	f := NewFrame(h)
@@ -84,7 +83,7 @@ func TestFrameEncodesAsProtobuf(t *testing.T) {
 	})
 }
 
-// Payloads at the edges of the pool's classes and of the length varint.
+// Payload sizes around the limits of the pool's size classes and of the length varint.
 func TestFrameSizes(t *testing.T) {
 	for _, n := range []int{0, 1, 60, 80, 120, 121, 122, 123, 124, 125, 126, 127, 128, 350, 384, FastPayloadMax, FastPayloadMax + overheadMax, PayloadMax, PayloadMax + 1, 16300, 16384, ScriptPayloadMax, ScriptPayloadMax + overheadMax, ServerUnitMax} {
 		h := &Header{OpCode: -1 << 31, TargetPlayer: -1, TargetGroup: -1, Sender: -1, Payload: bytes.Repeat([]byte{7}, n)}
@@ -182,7 +181,7 @@ func TestInnerMessagesRoundTrip(t *testing.T) {
 	})
 }
 
-// Stock decoders never see the extension unless the client asked for it.
+// Stock decoders must not see the extension unless the client has asked for it.
 func TestLoginResultWithoutCapsHasNoExtension(t *testing.T) {
 	plain := resultVector
 	extended := plain

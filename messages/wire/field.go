@@ -16,10 +16,11 @@ const (
 	typeFixed32    = 5
 )
 
-// fieldMax is the largest field number of a message.
+// fieldMax is the largest field number allowed in a message.
 const fieldMax = 1<<29 - 1
 
-// field is one decoded field, its value in varint or bytes by typ; other wire types' are skipped.
+// field is one decoded field. Its value is in varint or bytes, depending on typ. The values of other wire types are
+// skipped.
 type field struct {
 	number uint64
 	typ    uint8
@@ -27,8 +28,8 @@ type field struct {
 	bytes  []byte
 }
 
-// next cuts the first field off b, not empty, into f and returns the rest. Fixed-size
-// values and groups, which no message of the protocol has, are only stepped over.
+// next decodes the first field of b, which must not be empty, into f and returns the rest. Fixed-size values and groups
+// are skipped, because no message of the protocol has them.
 func (f *field) next(b []byte) (rest []byte, err error) {
 	tag, b, err := uvarint(b)
 	if err != nil {
@@ -49,7 +50,7 @@ func (f *field) next(b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// uvarint cuts a varint off b; one byte, the common case, without a call.
+// uvarint decodes a varint at the start of b. The common case of a single byte needs no function call.
 func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), b[1:], nil
@@ -68,7 +69,7 @@ func longUvarint(b []byte) (v uint64, rest []byte, err error) {
 	return 0, nil, ErrVarint
 }
 
-// lengthDelimited cuts a length and that many bytes off b.
+// lengthDelimited decodes a length at the start of b and returns that many bytes.
 func lengthDelimited(b []byte) (v, rest []byte, err error) {
 	n, b, err := uvarint(b)
 	if err != nil {
@@ -87,7 +88,7 @@ func text(b []byte) (string, error) {
 	return string(b), nil
 }
 
-// parseInto decodes an inner message; set stores one field of it. After an error the message is zero.
+// parseInto decodes an inner message. It calls set for each field. After an error the message is the zero value.
 func parseInto[M any](inner []byte, set func(m *M, f *field) error) (m M, err error) {
 	var f field
 	for len(inner) > 0 {

@@ -14,7 +14,7 @@ func panics(f func()) (yes bool) {
 }
 
 func TestFrameMisusePanics(t *testing.T) {
-	// Frames are built outside the pools, so that no other test gets them.
+	// Build the frames outside the pools, so that no other test can get them.
 	freed := func() *Frame {
 		f := &Frame{class: classNone, unit: make([]byte, 8)}
 		f.refs.Store(1)
@@ -40,8 +40,8 @@ func TestFrameMisusePanics(t *testing.T) {
 	}
 }
 
-// ReleaseAll does the same as Release for each frame: with frames of all classes, more
-// than a list holds, and frames that have other references.
+// ReleaseAll must have the same effect as Release for each frame. The test uses frames of all size classes, more frames
+// than a list can hold, and frames with other references.
 func TestReleaseAll(t *testing.T) {
 	payload := bytes.Repeat([]byte{'x'}, ScriptPayloadMax)
 	for _, size := range []int{1, 300, 1, 1, 3000, ScriptPayloadMax, 1} {
@@ -74,7 +74,7 @@ func TestReleaseAll(t *testing.T) {
 	ReleaseAll(nil)
 }
 
-// The frame owns its payload: the caller's buffer may be reused at once.
+// The frame has its own copy of the payload, so the caller's buffer may be reused at once.
 func TestFrameCopiesItsPayload(t *testing.T) {
 	buffer := []byte("abc")
 	f := NewFrame(&Header{OpCode: 1, Payload: buffer})

@@ -2,8 +2,9 @@ package wire
 
 import "sync"
 
-// classes are the sizes by which frames are pooled, in bytes of one unit. The first is for control packets and small state updates, most
-// of the traffic; others are the protocol's payload limits with their overhead. Steps of about four waste little and keep the pools few.
+// classes are the size classes of pooled frames, in bytes of one unit. The first is for control packets and small state
+// updates, which are most of the traffic. The others are the protocol's payload limits plus overhead. Steps of about
+// four keep both the wasted memory and the number of pools small.
 var classes = [...]int{
 	128,
 	384,
@@ -13,17 +14,18 @@ var classes = [...]int{
 	ScriptPayloadMax + overheadMax,
 }
 
-// classNone marks a frame too large for the pools; it is garbage collected.
+// classNone marks a frame that is too large for the pools. It is garbage collected.
 const classNone = -1
 
-// lists and pools hold released frames with their bytes, by class, safe for concurrent use. Unconfirmed frames are released in
-// bursts, seconds later: the garbage collector would take many out of a sync.Pool. So a bounded list keeps some, the pool the rest.
+// lists and pools hold released frames and their bytes, by size class. They are safe for concurrent use. Unconfirmed
+// frames are released in bursts, seconds after they were built. By then the garbage collector would have removed many
+// frames from a sync.Pool. Therefore a bounded list keeps some frames, and the pool keeps the rest.
 var (
 	lists [len(classes)]freeList
 	pools [len(classes)]sync.Pool
 )
 
-// listBytesMax bounds a list by the bytes of its frames.
+// listBytesMax limits the size of the frames in a list, in bytes.
 const listBytesMax = 4 << 20
 
 type freeList struct {
@@ -42,7 +44,7 @@ func (l *freeList) take() (f *Frame) {
 	return f
 }
 
-// give keeps as many of frames, all of one class, as fit, and returns the others.
+// give adds frames, all of one class, to the list as far as they fit. It returns the others.
 func (l *freeList) give(frames []*Frame) (others []*Frame) {
 	l.mu.Lock()
 	n := min(len(frames), listBytesMax/classes[frames[0].class]-len(l.frames))
@@ -51,7 +53,8 @@ func (l *freeList) give(frames []*Frame) (others []*Frame) {
 	return frames[n:]
 }
 
-// takeFrame returns a frame with room for size bytes; all fields but class and unit are those of its previous use.
+// takeFrame returns a frame with room for size bytes. All fields except class and unit still have the values of the
+// frame's previous use.
 func takeFrame(size int) *Frame {
 	for class, room := range classes {
 		if size > room {
@@ -73,8 +76,9 @@ func giveFrame(f *Frame) {
 	giveFrames(one[:])
 }
 
-// giveFrames takes back frames without references, consecutive ones of a class under one lock, because players confirm
-// hundreds at a time, many at once. Race builds overwrite the bytes first, so that a reader without a reference is reported.
+// giveFrames takes back frames without references. It locks a list once for consecutive frames of the same class,
+// because many players may each confirm hundreds of frames at the same time. Race builds overwrite the bytes first, so
+// that the race detector reports a reader without a reference.
 func giveFrames(frames []*Frame) {
 	for len(frames) > 0 {
 		class, n := frames[0].class, 0

@@ -12,8 +12,9 @@ type Membership struct {
 	Players []int32
 }
 
-// ParseGroup returns the group id in the inner message of JOIN_GROUP, LEAVE_GROUP and REQUEST_GROUP_MEMBERSHIP;
-// 0 when it is absent. Any int32: the server checks that one to join is positive. Errors match ErrMalformed.
+// ParseGroup returns the group id in the inner message of JOIN_GROUP, LEAVE_GROUP or REQUEST_GROUP_MEMBERSHIP. It
+// returns 0 if the id is absent. The id may be any int32; the server checks that the id of a group to join is positive.
+// Errors match ErrMalformed.
 func ParseGroup(inner []byte) (group int32, err error) {
 	var f field
 	for len(inner) > 0 {
@@ -31,8 +32,9 @@ func appendGroup(dst []byte, group int32) []byte {
 	return appendInt32(dst, fieldGroup, group)
 }
 
-// Parse decodes the inner message of GROUP_MEMBERSHIP_UPDATE, players packed or not, appended to m.Players[:0]:
-// a reused m does not allocate. Errors match ErrMalformed and leave m undefined. For clients only.
+// Parse decodes the inner message of GROUP_MEMBERSHIP_UPDATE. The players may be packed or not. They are appended to
+// m.Players[:0], so a reused m does not allocate memory. Errors match ErrMalformed and leave m undefined. It is for
+// clients only.
 func (m *Membership) Parse(inner []byte) (err error) {
 	m.Group, m.Players = 0, m.Players[:0]
 	var f field
@@ -58,7 +60,7 @@ func (m *Membership) Parse(inner []byte) (err error) {
 	return nil
 }
 
-// ParseMembership is Membership.Parse into a fresh value.
+// ParseMembership is like Membership.Parse, but returns a new value.
 func ParseMembership(inner []byte) (m Membership, err error) {
 	if err := m.Parse(inner); err != nil {
 		return Membership{}, err
@@ -66,7 +68,7 @@ func ParseMembership(inner []byte) (m Membership, err error) {
 	return m, nil
 }
 
-// appendMembership appends the inner message, players packed in one piece.
+// appendMembership appends the inner message with the players packed.
 func appendMembership(dst []byte, group int32, players []int32) []byte {
 	dst = appendInt32(dst, fieldGroup, group)
 	if len(players) == 0 {

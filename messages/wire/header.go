@@ -2,7 +2,7 @@ package wire
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Field numbers of Packet (realtime.md 3.1; 1001 and up are the extension).
+// Field numbers of Packet (realtime.md 3.1). Numbers from 1001 belong to the extension.
 const (
 	fieldOpCode        = 1
 	fieldSequence      = 2
@@ -16,30 +16,32 @@ const (
 	fieldAck           = 1002
 )
 
-// Header is a decoded Packet. Payload and Inner point into the input: copy what
-// must live longer. It is a plain value without locks; reuse one per connection.
+// Header is a decoded Packet. Payload and Inner point into the input, so copy what must live longer. It is a plain
+// value without locks. Reuse one Header per connection.
 type Header struct {
 	OpCode        int32 // see the Op constants
-	Sequence      int32 // fast channel only: order number, from 0 (realtime.md 9)
+	Sequence      int32 // only on the fast channel: sequence number, from 0 (realtime.md 9)
 	TargetPlayer  int32 // peer id, ServerPeer or NoPeer
 	TargetGroup   int32 // group id, AllPlayers or NoGroup
-	Sender        int32 // as written by the sender; never trusted if it comes from a client
+	Sender        int32 // as written by the sender; must not be trusted if it comes from a client
 	ClientVersion int32 // no known client sets it in the packet
 	Reliable      bool  // as written by the sender
 	Command       Command
 	Payload       []byte // developer data; nil and empty mean the same
-	Inner         []byte // bytes of the inner message Command names, well formed
-	RelSeq        uint64 // extension: number of this reliable packet, 0 = none
-	Ack           uint64 // extension: highest reliable number received, 0 = none
+	Inner         []byte // encoded inner message of the kind Command; well-formed
+	RelSeq        uint64 // extension: number of this reliable packet; 0 means none
+	Ack           uint64 // extension: highest reliable number received; 0 means none
 }
 
-// Parse decodes a packet, as cut out by SplitUnit, over h's earlier contents; after an error h is zero.
+// Parse decodes a packet, as returned by SplitUnit, into h and overwrites h's earlier contents. After an error h is the
+// zero value.
 //
-// It accepts and refuses what protobuf's decoder does (except for GroupDepthMax), inner messages included, so Inner
-// can go to its command's parser. It allocates nothing but what no known client causes: protobuf merges consecutive
-// copies of an inner message, and Inner is then a new slice. Of different inner messages the last one wins.
+// Parse accepts and refuses the same input as protobuf's decoder, including inner messages and except for
+// GroupDepthMax. So Inner can be passed to the parser of its command. Parse allocates no memory for input that known
+// clients send. Only if a packet has consecutive copies of an inner message, protobuf requires that they are merged,
+// and Inner becomes a new slice. Of different inner messages the last one wins.
 //
-// Errors match ErrMalformed. No limits are applied to sizes.
+// Errors match ErrMalformed. Parse applies no limits on sizes.
 func (h *Header) Parse(packet []byte) error {
 	*h = Header{}
 	if err := h.parse(packet); err != nil {
@@ -49,7 +51,8 @@ func (h *Header) Parse(packet []byte) error {
 	return nil
 }
 
-// ParseUnit decodes the packet of the first unit in b into h and returns its bytes: SplitUnit and Parse.
+// ParseUnit decodes the packet of the first unit in b into h and returns the packet's bytes. It combines SplitUnit and
+// Parse.
 func (h *Header) ParseUnit(b []byte) (packet []byte, err error) {
 	if packet, err = SplitUnit(b); err != nil {
 		*h = Header{}
@@ -60,7 +63,7 @@ func (h *Header) ParseUnit(b []byte) (packet []byte, err error) {
 
 func (h *Header) parse(b []byte) (err error) {
 	var f field
-	joined := false // Inner is our own slice
+	joined := false // whether Inner is a slice that we have allocated
 	for len(b) > 0 {
 		if b, err = f.next(b); err != nil {
 			return err
@@ -81,7 +84,7 @@ func (h *Header) parse(b []byte) (err error) {
 	return nil
 }
 
-// setVarint stores one integer field; unknown numbers are skipped.
+// setVarint stores one integer field. It ignores unknown field numbers.
 func (h *Header) setVarint(number, v uint64) {
 	switch number {
 	case fieldOpCode:
@@ -105,8 +108,10 @@ func (h *Header) setVarint(number, v uint64) {
 	}
 }
 
-// setInner stores a member of the oneof. Merging is parsing the concatenation of the parts, each checked alone, as protobuf's decoder
-// does. The result says whether Inner is our own slice now: later parts are appended in place, so n parts copy each byte O(1) times.
+// setInner stores a member of the oneof. If the same member occurs again, its parts are concatenated, which is
+// equivalent to merging. Each part is checked separately, as protobuf's decoder does. The result says whether Inner is
+// now a slice that we have allocated. Later parts are appended to that slice in place, so that n parts copy each byte
+// O(1) times.
 func (h *Header) setInner(command Command, part []byte, joined bool) (bool, error) {
 	if err := checkInner(command, part); err != nil {
 		return false, err

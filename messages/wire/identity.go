@@ -11,19 +11,19 @@ const (
 	fieldPresencePeerID = 1
 )
 
-// VerifyIdentity is the inner message by which a client binds its DTLS association to its peer (realtime.md 8.1).
+// VerifyIdentity is the inner message with which a client binds its DTLS association to its peer id (realtime.md 8.1).
 type VerifyIdentity struct {
 	PeerID       int32
 	ConnectToken string // as received in LOGIN_RESPONSE
 }
 
-// VerifyIdentityResult is VERIFY_IDENTITY_RESPONSE's inner message. PeerID is 0 on failure.
+// VerifyIdentityResult is the inner message of VERIFY_IDENTITY_RESPONSE. PeerID is 0 on failure.
 type VerifyIdentityResult struct {
 	Success bool
 	PeerID  int32
 }
 
-// ParseVerifyIdentity decodes VERIFY_IDENTITY's inner message, with a copy of the token. Errors match ErrMalformed.
+// ParseVerifyIdentity decodes the inner message of VERIFY_IDENTITY. The token is a copy. Errors match ErrMalformed.
 func ParseVerifyIdentity(inner []byte) (VerifyIdentity, error) {
 	return parseInto(inner, func(v *VerifyIdentity, f *field) (err error) {
 		switch {
@@ -36,13 +36,14 @@ func ParseVerifyIdentity(inner []byte) (VerifyIdentity, error) {
 	})
 }
 
-// append appends the inner message; the token must be valid UTF-8.
+// append appends the inner message. The token must be valid UTF-8.
 func (v *VerifyIdentity) append(dst []byte) []byte {
 	dst = appendInt32(dst, fieldVerifyPeerID, v.PeerID)
 	return appendString(dst, fieldVerifyConnectToken, v.ConnectToken)
 }
 
-// ParseVerifyIdentityResult decodes VERIFY_IDENTITY_RESPONSE's inner message. Errors match ErrMalformed. For clients only.
+// ParseVerifyIdentityResult decodes the inner message of VERIFY_IDENTITY_RESPONSE. Errors match ErrMalformed. It is for
+// clients only.
 func ParseVerifyIdentityResult(inner []byte) (VerifyIdentityResult, error) {
 	return parseInto(inner, func(r *VerifyIdentityResult, f *field) error {
 		switch {

@@ -9,20 +9,23 @@ const (
 	fieldLoginLastReceived    = 1003
 )
 
-// CapNumbers is Caps' only bit: reliable packets after the login are numbered and acknowledged both ways (reliability.md 2.4).
+// CapNumbers is the only bit of Caps. It says that reliable packets after the login are numbered and acknowledged in
+// both directions (reliability.md 2.4).
 const CapNumbers uint64 = 1
 
-// Login is LOGIN's inner message (realtime.md 3.2). The last three are the extension's, zero for stock clients.
+// Login is the inner message of LOGIN (realtime.md 3.2). The last three fields belong to the extension and are zero for
+// stock clients.
 type Login struct {
 	PlayerSessionID string
-	ClientVersion   int32 // ClientVersion for all known clients
+	ClientVersion   int32 // all known clients send ClientVersion
 
-	Caps           uint64 // capabilities of the client, a bit set; 0 = stock
-	ReconnectToken string // token of the last LOGIN_RESPONSE, empty at first
+	Caps           uint64 // capabilities of the client as a bit set; 0 for a stock client
+	ReconnectToken string // token from the last LOGIN_RESPONSE; empty at the first login
 	LastReceived   uint64 // highest reliable number received from the server
 }
 
-// ParseLogin decodes LOGIN's inner message. Strings are copies, bounded only by the input. Errors match ErrMalformed.
+// ParseLogin decodes the inner message of LOGIN. Strings are copies; only the size of the input limits them. Errors
+// match ErrMalformed.
 func ParseLogin(inner []byte) (Login, error) { return parseInto(inner, (*Login).set) }
 
 func (l *Login) set(f *field) (err error) {
@@ -47,7 +50,7 @@ func (l *Login) set(f *field) (err error) {
 	return err
 }
 
-// append appends the inner message; strings must be valid UTF-8.
+// append appends the inner message. Strings must be valid UTF-8.
 func (l *Login) append(dst []byte) []byte {
 	dst = appendString(dst, fieldLoginPlayerSessionID, l.PlayerSessionID)
 	dst = appendInt32(dst, fieldLoginClientVersion, l.ClientVersion)

@@ -17,25 +17,25 @@ const (
 	fieldResultLost           = 1007
 )
 
-// Outcomes of a login, LoginResult.Outcome of the extension.
+// Outcomes of a login, for LoginResult.Outcome of the extension.
 const (
-	OutcomeNew        uint64 = 0 // the first login, or one after a leave: no replay follows
-	OutcomeResumed    uint64 = 1 // resumed: replay follows, nothing lost
+	OutcomeNew        uint64 = 0 // the first login, or one after a leave: no messages are resent
+	OutcomeResumed    uint64 = 1 // resumed: messages are resent, and nothing was lost
 	OutcomeReplayLost uint64 = 2 // resumed, but messages were lost
 )
 
-// Refusal is why a login was refused for good: a refusal's LoginResult.Outcome. Only
-// for known player session ids: guessing ids reveals nothing.
+// Refusal is the reason why a login was finally refused. It is the LoginResult.Outcome of a refusal. It is sent only
+// for known player session ids, so that guessing ids reveals nothing.
 type Refusal uint64
 
-// Refusals. 0 is any other reason, or an unknown id.
+// Values of Refusal. 0 stands for any other reason or an unknown id.
 const (
 	RefusedGameSessionEnded   Refusal = 101
-	RefusedFull               Refusal = 102 // the game session has as many players as it may have
+	RefusedFull               Refusal = 102 // the game session has reached its maximum number of players
 	RefusedByGame             Refusal = 103 // the game does not let the player in
 	RefusedPlayerSessionEnded Refusal = 104
-	RefusedToken              Refusal = 105 // the reconnect token is not the last one
-	RefusedInUse              Refusal = 106 // another connection has the player session, and is alive
+	RefusedToken              Refusal = 105 // the reconnect token is not the latest one
+	RefusedInUse              Refusal = 106 // another live connection uses the player session
 )
 
 var refusals = map[Refusal]string{
@@ -47,33 +47,37 @@ var refusals = map[Refusal]string{
 	RefusedInUse:              "the player session is in use by another connection",
 }
 
-// String returns the reason in words; empty for 0 and unknown numbers.
+// String describes the reason. It returns "" for 0 and unknown numbers.
 func (r Refusal) String() string { return refusals[r] }
 
-// LoginResult is LOGIN_RESPONSE's inner message (realtime.md 6.2). The zero value is a refusal.
+// LoginResult is the inner message of LOGIN_RESPONSE (realtime.md 6.2). The zero value is a refusal.
 type LoginResult struct {
 	Success        bool
-	ReconnectToken string // opaque; stock clients parse it and do nothing with it
-	PeerID         int32  // 1 or more on success, 0 on refusal
+	ReconnectToken string // opaque; stock clients parse but do not use it
+	PeerID         int32  // positive on success, 0 on refusal
 	FastPort       int32  // UDP port, 1 to 65535 on success
-	CACert         []byte // PEM trust anchors in secured mode, else empty
+	CACert         []byte // trust anchors as PEM in secured mode; otherwise empty
 	ConnectToken   string // secret for VERIFY_IDENTITY in secured mode
 
-	// The extension, written only with Caps, which the server sets for a client that sent its own.
+	// The following fields belong to the extension. They are written only if Caps is set, which the server does only
+	// for a client that has sent Caps.
 	Caps         uint64
 	LastReceived uint64 // highest reliable number received from the client
-	Outcome      uint64 // one of the Outcome constants, or the Refusal
-	WindowMs     uint64 // reconnection window in milliseconds
-	// Base is the number before the next reliable packet: what is above LastReceived up to Base is lost (OutcomeReplayLost).
+	Outcome      uint64 // one of the Outcome constants, or a Refusal
+	WindowMs     uint64 // reconnect window in milliseconds
+	// Base is the number before that of the next reliable packet. Messages with numbers above LastReceived up to Base
+	// are lost (OutcomeReplayLost).
 	Base uint64
-	// RetryAfterMs is when the client may log in again, in milliseconds; 0 if the refusal is final.
+	// RetryAfterMs is the time after which the client may log in again, in milliseconds. It is 0 if the refusal is
+	// final.
 	RetryAfterMs uint64
-	// Lost counts the messages to the player dropped before they had a number, since its
-	// last login with OutcomeNew. Its increase adds to the loss that Base tells of.
+	// Lost is the number of messages to the player that were dropped before they got a number, since the player's last
+	// login with OutcomeNew. Its increase adds to the loss that follows from Base.
 	Lost uint64
 }
 
-// ParseLoginResult decodes LOGIN_RESPONSE's inner message. Strings and CACert are copies. Errors match ErrMalformed. For clients only.
+// ParseLoginResult decodes the inner message of LOGIN_RESPONSE. Strings and CACert are copies. Errors match
+// ErrMalformed. It is for clients only.
 func ParseLoginResult(inner []byte) (LoginResult, error) { return parseInto(inner, (*LoginResult).set) }
 
 func (r *LoginResult) set(f *field) (err error) {
@@ -115,7 +119,7 @@ func (r *LoginResult) set(f *field) (err error) {
 	return err
 }
 
-// append appends the inner message; strings must be valid UTF-8.
+// append appends the inner message. Strings must be valid UTF-8.
 func (r *LoginResult) append(dst []byte) []byte {
 	dst = appendBool(dst, fieldResultSuccess, r.Success)
 	dst = appendString(dst, fieldResultReconnectToken, r.ReconnectToken)

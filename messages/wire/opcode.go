@@ -2,8 +2,9 @@ package wire
 
 import "strconv"
 
-// Op codes (realtime.md 4.1). LOGIN and LOGIN_RESPONSE, then the fast channel's set-up with -5, -6, -7 on plain UDP, or -14, -15 on
-// DTLS; then positive op codes, and negative ones not listed here, carry the game's messages in `payload`. C is a client, S the server.
+// Op codes (realtime.md 4.1). A connection starts with LOGIN and LOGIN_RESPONSE. The fast channel is set up with -5, -6
+// and -7 on plain UDP or with -14 and -15 on DTLS. All positive op codes, and negative ones not listed here, carry the
+// game's messages in payload. C is a client and S the server.
 const (
 	OpLogin                  int32 = 0      // C to S, WebSocket; login, payload: connection payload
 	OpLoginResponse          int32 = -1     // S to C, WebSocket; loginResult
@@ -21,24 +22,24 @@ const (
 	OpVerifyIdentityResponse int32 = -15    // S to C; verifyIdentityResult
 	OpPlayerConnect          int32 = -101   // S to C; playerConnect. Off by default
 	OpPlayerDisconnect       int32 = -103   // S to C; playerDisconnect. Off by default
-	OpGameStart              int32 = -1000  // S to C; nothing inside
-	OpGameEnd                int32 = -1001  // S to C; nothing inside
+	OpGameStart              int32 = -1000  // S to C; no content
+	OpGameEnd                int32 = -1001  // S to C; no content
 	OpNull                   int32 = -99999 // sentinel, never on the wire
 )
 
 // Reserved ids (realtime.md 4.2).
 const (
-	// ServerPeer is the server itself, as sender and as target player.
+	// ServerPeer is the server itself, as a sender or as a target player.
 	ServerPeer int32 = -1
-	// NoPeer is no target player, and the sender of a client not logged in.
+	// NoPeer means no target player. It is also the sender of a client that is not logged in.
 	NoPeer int32 = 0
 	// AllPlayers is the group of all players of a game session.
 	AllPlayers int32 = -1
-	// NoGroup is no target group. Developer groups are positive.
+	// NoGroup means no target group. Groups created by the game have positive ids.
 	NoGroup int32 = 0
 )
 
-// OpCode names op codes in logs; packets carry them as int32.
+// OpCode gives op codes names for logs. Packets carry op codes as int32.
 type OpCode int32
 
 var opNames = map[int32]string{
@@ -63,7 +64,7 @@ var opNames = map[int32]string{
 	OpNull:                   "NULL",
 }
 
-// String returns the protocol's name, or the number for developer op codes.
+// String returns the name in the protocol, or the number for op codes of games.
 func (op OpCode) String() string {
 	if name, known := opNames[int32(op)]; known {
 		return name
@@ -71,7 +72,8 @@ func (op OpCode) String() string {
 	return strconv.Itoa(int(op))
 }
 
-// ServerOnly reports whether only the server may emit op. A client's is dropped and logged: relayed, it would be a forged built-in packet.
+// ServerOnly reports whether only the server may send op. If a client sends it, the packet is dropped and logged,
+// because relaying it would forge a built-in packet.
 func ServerOnly(op int32) bool {
 	switch op { // D-136
 	case OpLoginResponse, OpPingResult, OpServerAck,
@@ -82,8 +84,9 @@ func ServerOnly(op int32) bool {
 	return false
 }
 
-// BuiltIn reports whether a client's packet is a command to the server, not an application message (realtime.md 10). LOGIN
-// and PING count only with their inner message. Every other packet is routed by its targets, unless ServerOnly drops it.
+// BuiltIn reports whether a client's packet is a command to the server and not an application message (realtime.md 10).
+// LOGIN and PING are commands only if they have their inner message. All other packets are routed by their targets,
+// unless ServerOnly drops them.
 func BuiltIn(op int32, command Command) bool {
 	switch op {
 	case OpLogin:

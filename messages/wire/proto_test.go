@@ -10,7 +10,8 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// described is packet.proto as protobuf's own codec reads it, with which the tests compare the hand-written one.
+// described is packet.proto as parsed for protobuf's own codec. The tests compare the hand-written codec with that
+// codec.
 var described = sync.OnceValue(func() protoreflect.MessageDescriptors {
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{}}
 	files, err := compiler.Compile(context.Background(), "packet.proto")
@@ -35,7 +36,7 @@ func get[T any](m protoreflect.Message, name protoreflect.Name) T {
 	return m.Get(m.Descriptor().Fields().ByName(name)).Interface().(T)
 }
 
-// oneof returns the inner message of a packet and its field number; nil and 0 if none.
+// oneof returns the inner message of a packet and its field number. It returns nil and 0 if there is none.
 func oneof(m protoreflect.Message) (protoreflect.Message, Command) {
 	fd := m.WhichOneof(m.Descriptor().Oneofs().ByName("message"))
 	if fd == nil {
@@ -44,7 +45,7 @@ func oneof(m protoreflect.Message) (protoreflect.Message, Command) {
 	return m.Get(fd).Message(), Command(fd.Number())
 }
 
-// headerOf returns what the hand-written parser should make of a packet, without its inner message.
+// headerOf returns the Header that the hand-written parser should return for a packet, without its inner message.
 func headerOf(p protoreflect.Message) Header {
 	return Header{
 		OpCode: get[int32](p, "opCode"), Sequence: get[int32](p, "sequenceNumber"), TargetPlayer: get[int32](p, "targetPlayer"),
@@ -53,7 +54,7 @@ func headerOf(p protoreflect.Message) Header {
 	}
 }
 
-// packet is the reverse of headerOf.
+// packet is the inverse of headerOf.
 func packet(h *Header) proto.Message {
 	p := protoOf("Packet")
 	for name, value := range map[protoreflect.Name]any{
@@ -65,7 +66,7 @@ func packet(h *Header) proto.Message {
 	return p
 }
 
-// handOf returns the result that the hand-written parser should have for a packet's inner message.
+// handOf returns the value that the hand-written parser should return for a packet's inner message.
 func handOf(p protoreflect.Message) any {
 	m, command := oneof(p)
 	switch command {

@@ -2,5 +2,6 @@
 
 package wire
 
-// raceEnabled is for race builds: they overwrite released frames, and do not promise zero allocations.
+// raceEnabled says whether this is a race build. Race builds overwrite released frames, and they do not guarantee zero
+// allocations.
 const raceEnabled = true

@@ -1,9 +1,11 @@
 package wire
 
-// Frames of the server's own packets, from the server unless a function says otherwise. The caller must Release them.
+// Frames of the server's own packets. The sender is the server unless a function says otherwise. The caller must
+// Release them.
 
-// NewLoginResult builds LOGIN_RESPONSE for WebSocket; the zero result is a refusal. The peer id is in packet and inner message,
-// which is always present: some clients read the one, some the other (realtime.md 6.2, 6.3). Strings must be valid UTF-8.
+// NewLoginResult builds LOGIN_RESPONSE for WebSocket. A zero result is a refusal. The peer id is both in the packet and
+// in the inner message, because some clients read the one and some the other (realtime.md 6.2, 6.3). The inner message
+// is always present. Strings must be valid UTF-8.
 func NewLoginResult(r *LoginResult) *Frame {
 	var room [512]byte
 	return newFrame(&Header{
@@ -12,11 +14,12 @@ func NewLoginResult(r *LoginResult) *Frame {
 	})
 }
 
-// NewAck builds an empty packet, to be sent with AppendNumbered when no other can carry an acknowledgement.
+// NewAck builds an empty packet. It is sent with AppendNumbered if no other packet can carry an acknowledgement.
 func NewAck() *Frame { return newFrame(&Header{}) }
 
-// NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender is the requester if it answers one, else ServerPeer.
-// The list is packed, in an inner message even if empty: stock clients fail without (realtime.md 11). Players is not kept.
+// NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. If the update answers a request, sender is
+// the requester; otherwise it is ServerPeer. The list is packed. There is an inner message even if the list is empty,
+// because stock clients fail without it (realtime.md 11). players is not kept.
 func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
 	var room [512]byte
 	return newFrame(&Header{
@@ -25,7 +28,8 @@ func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
 	})
 }
 
-// NewServerAck builds UDP_CONNECT_SERVER_ACK, to be sent with AppendFast, by UDP only: the round trip must prove that path.
+// NewServerAck builds UDP_CONNECT_SERVER_ACK. It must be sent with AppendFast and only over UDP, because the round trip
+// must prove that path.
 func NewServerAck(peer int32) *Frame {
 	return newFrame(&Header{
 		OpCode: OpServerAck, TargetPlayer: peer, Sender: ServerPeer,
@@ -33,8 +37,8 @@ func NewServerAck(peer int32) *Frame {
 	})
 }
 
-// NewVerifyIdentityResult builds VERIFY_IDENTITY_RESPONSE for r.PeerID. It goes by
-// DTLS with AppendFast and by WebSocket with AppendReliable: the client has no retry.
+// NewVerifyIdentityResult builds VERIFY_IDENTITY_RESPONSE for r.PeerID. It is sent both over DTLS (AppendFast) and over
+// WebSocket (AppendReliable), because the client does not retry.
 func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
 	var room [16]byte
 	return newFrame(&Header{
@@ -43,7 +47,7 @@ func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
 	})
 }
 
-// NewPingResult builds PING_RESULT for the channel by which the ping came (realtime.md 12).
+// NewPingResult builds PING_RESULT. It must be sent on the channel on which the ping arrived (realtime.md 12).
 func NewPingResult(target int32) *Frame {
 	return newFrame(&Header{
 		OpCode: OpPingResult, TargetPlayer: target, Sender: ServerPeer,
@@ -51,12 +55,12 @@ func NewPingResult(target int32) *Frame {
 	})
 }
 
-// NewPlayerConnect builds PLAYER_CONNECT about peer for target, which is off by default.
+// NewPlayerConnect builds PLAYER_CONNECT about peer for target. This packet is off by default.
 func NewPlayerConnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerConnect, CommandPlayerConnect, target, peer)
 }
 
-// NewPlayerDisconnect builds PLAYER_DISCONNECT about peer for target, which is off by default.
+// NewPlayerDisconnect builds PLAYER_DISCONNECT about peer for target. This packet is off by default.
 func NewPlayerDisconnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerDisconnect, CommandPlayerDisconnect, target, peer)
 }

@@ -1,6 +1,7 @@
 package wire
 
-// skip steps over an unknown field's value: groups to the end tag of their own number, at most depth inside each other.
+// skip skips the value of an unknown field. A group is skipped up to the end tag with its own number. Groups may be
+// nested at most depth deep.
 func skip(b []byte, number uint64, typ uint8, depth int) (rest []byte, err error) {
 	switch typ {
 	case typeVarint:
@@ -31,7 +32,8 @@ func skipFixed(b []byte, n int) ([]byte, error) {
 	return b[n:], nil
 }
 
-// skipGroup steps over a group's fields and end tag. As in protobuf's decoder, field numbers reach 2^31-1 in there.
+// skipGroup skips the fields and the end tag of a group. As in protobuf's decoder, field numbers inside a group may be
+// up to 2^31-1.
 func skipGroup(b []byte, number uint64, depth int) (rest []byte, err error) {
 	for {
 		var tag uint64

@@ -1,19 +1,22 @@
 package wire
 
-// Sink takes frames for sending, such as a write buffer; one goroutine at a time.
+// Sink accepts frames for sending; an example is a write buffer. Only one goroutine may use it at a time.
 type Sink interface {
-	// Append takes over f's content, copying what it needs: the caller keeps
-	// its reference. The frame is always taken; room: another may follow.
+	// Append accepts f and copies what it needs. The caller keeps its reference. The frame is always accepted. room
+	// says whether another frame may follow.
 	Append(f *Frame) (room bool)
-	// AppendNumbered is Append with the recipient's own relSeq and ack, each left out when it is 0, for a client of the extension.
+	// AppendNumbered is like Append, but adds the recipient's relSeq and ack. Each is omitted if it is 0. It is for
+	// clients that use the extension.
 	AppendNumbered(f *Frame, relSeq, ack uint64) (room bool)
-	// Mark appends a ping with number n as payload: its echo proves that all before has arrived
-	// (reliability.md 2.5). It returns false, and does nothing, if pings are not ordered with messages.
+	// Mark appends a ping whose payload is the number n. Its echo proves that everything before it has arrived
+	// (reliability.md 2.5). If pings are not ordered with messages, Mark does nothing and returns false.
 	Mark(n uint64) bool
 }
 
-// Source is a queue of frames that a connection drains. Drain may run while others fill it, once at a time.
+// Source is a queue of frames that a connection drains. Drain may run while others add frames, but only one Drain may
+// run at a time.
 type Source interface {
-	// Drain appends frames to sink in order until none is left or it has no more room, and reports whether any are left.
+	// Drain appends frames to sink, in order, until none is left or sink has no more room. It reports whether frames
+	// are left.
 	Drain(sink Sink) (more bool)
 }

@@ -1,10 +1,11 @@
 package wire
 
-// SplitUnit returns the first unit's packet, a view of b; bytes after it are ignored,
-// as in all clients (realtime.md 2). An empty packet is valid: all defaults.
+// SplitUnit returns the packet of the first unit as a view of b. It ignores the bytes after that unit, as all clients
+// do (realtime.md 2). An empty packet is valid: all its fields have default values.
 //
-// Errors: ErrTruncated when b is empty or ends inside the length, ErrLengthVarint, ErrUnitTooLong above
-// ServerUnitMax, ErrLengthLies when the packet is not all there. The caller has bounded b by UnitMax.
+// The error is ErrTruncated if b is empty or ends inside the length, ErrLengthVarint if the length is not a 32-bit
+// varint, ErrUnitTooLong if the length is above ServerUnitMax, and ErrLengthLies if the packet is incomplete. The
+// caller must have limited b to UnitMax.
 func SplitUnit(b []byte) (packet []byte, err error) {
 	length := uint64(0)
 	for i := 0; i < LengthVarintMax; i++ {
@@ -19,7 +20,7 @@ func SplitUnit(b []byte) (packet []byte, err error) {
 	return nil, ErrLengthVarint
 }
 
-// takePacket cuts the packet off the bytes behind its length.
+// takePacket returns the packet that follows the length.
 func takePacket(b []byte, length uint64) ([]byte, error) {
 	switch {
 	case length > 1<<32-1:

@@ -40,7 +40,7 @@ func TestSplitUnit(t *testing.T) {
 	}
 }
 
-// A packet cannot be grown into the bytes behind it.
+// A packet's slice cannot be extended into the bytes that follow it.
 func TestSplitUnitCapsThePacket(t *testing.T) {
 	in := []byte{1, 0xaa, 0xbb}
 	packet, err := SplitUnit(in)

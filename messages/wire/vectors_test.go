@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// vector is one line of realtime.md 14.2: a whole unit, what it decodes to, and
-// the call that makes it.
+// vector is one line of realtime.md 14.2: a whole unit, the values that it decodes to, and the call that encodes it.
 type vector struct {
 	name   string
 	unit   string // hex
-	header Header // Inner is compared through inner
-	inner  any    // what the parser of the command gives, nil if it has none
+	header Header // Inner is compared by means of the field inner
+	inner  any    // the result of the command's parser; nil if the command has no parser
 	encode func() []byte
 }
 
@@ -22,7 +21,7 @@ var (
 	resultVector = LoginResult{Success: true, PeerID: 1, FastPort: 33400, ConnectToken: "tok"}
 )
 
-// vectors is the table of realtime.md 14.2, in its order.
+// vectors is the table of realtime.md 14.2, in the same order.
 var vectors = []vector{
 	{
 		name:   "LOGIN from C#",
@@ -125,7 +124,7 @@ var vectors = []vector{
 	},
 }
 
-// reliable and fast encode a frame once and release it.
+// reliable encodes a frame once for the WebSocket and releases the frame.
 func reliable(f *Frame) []byte {
 	defer f.Release()
 	return f.AppendReliable(nil)
@@ -145,7 +144,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// parseInner calls the parser of h's command; nil if it has none.
+// parseInner calls the parser of h's command. It returns nil if the command has no parser.
 func parseInner(h *Header) (any, error) {
 	switch h.Command {
 	case CommandLogin:
@@ -198,9 +197,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// The op code alone is zigzag: -101 is 201, while a plain int32 would take ten
-// bytes.
-// RT-4.
+// Only the op code uses zigzag encoding: -101 becomes 201. A plain int32 would take ten bytes. RT-4.
 func TestOpCodeIsZigzag(t *testing.T) {
 	for op, want := range map[int32]string{
 		-101: "0308c901", 10: "020814", -1: "020801", 0: "00",

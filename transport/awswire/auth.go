@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// Caller is who sent a request.
+// Caller identifies the sender of a request.
 type Caller struct {
 	AccessKey string // empty without credentials
 	Region    string // region of the credential scope; empty without one
 
-	key *accessKey // nil: nobody to limit
+	key *accessKey // nil if the caller has no verified key, and therefore no limits
 }
 
-// shortKey is as much of the access key as a log shows (reliability.md 6).
+// shortKey returns the beginning of the access key, for the log (reliability.md 6).
 func (c Caller) shortKey() string { return c.AccessKey[:min(len(c.AccessKey), 8)] }
 
-// Operator reports whether the caller has a key that may call every operation, and so see the operator's pages.
+// Operator reports whether the caller's key allows every operation. Such a caller may see the operator's
+// pages.
 func (c Caller) Operator() bool { return c.key != nil && c.key.allowed == nil }
 
-// Reader reports whether the caller has a key that may call every operation that only reads: Describe*, List*, Search* and
-// GetGameSessionLogUrl. Such a caller may look at the operator's console, and change nothing there.
+// Reader reports whether the caller's key allows every reading operation: Describe*, List*, Search* and
+// GetGameSessionLogUrl. Such a caller may look at the operator's console, but change nothing there.
 func (c Caller) Reader() bool {
 	if c.key == nil {
 		return false
@@ -35,30 +36,32 @@ func (c Caller) Reader() bool {
 	return true
 }
 
-// Allowed reports whether the caller may call an operation of that name.
+// Allowed reports whether the caller may call the named operation.
 func (c Caller) Allowed(operation string) bool {
 	return c.key == nil || c.key.allowed == nil || c.key.allowed[operation]
 }
 
-// callerOf is the key of the Caller in the context of a handler.
+// callerOf is the context key of the Caller.
 type callerOf struct{}
 
-// CallerOf returns who sent the request whose handler has ctx.
+// CallerOf returns the sender of the request whose handler got ctx.
 func CallerOf(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerOf{}).(Caller)
 	return c
 }
 
-// Authenticator identifies the caller of a request in two steps: it checks the headers, so that the body of a refused request is not read,
-// and returns a Proof for the rest. It refuses with a *Fault. The Server answers any other error like an error of a handler whose operation
-// declares no errors (Options.Fault). Any goroutine may call it.
+// Authenticator identifies the caller of a request in two steps. First it checks the headers, so that the
+// body of a refused request is not read. Then the returned Proof checks the body. A refusal is a *Fault; any
+// other error is an internal fault. It is safe for concurrent use.
 type Authenticator func(r *http.Request) (Proof, error)
 
-// Proof checks the whole body, which it must not keep or change. It refuses as an Authenticator does, and is called once at most.
+// Proof checks the complete body, which it must not keep or change. It returns the same kinds of errors as an
+// Authenticator. It is called at most once.
 type Proof func(body []byte) (Caller, error)
 
-// Anyone is the Authenticator of auth mode none: it verifies nothing. It refuses only web pages, which browsers mark with their origin (DNS
-// rebinding). Key and region of the Caller are claims of the Authorization header.
+// Anyone is the Authenticator of auth mode none: it verifies nothing. It only refuses requests of web pages,
+// which browsers mark with an Origin header, to prevent DNS rebinding. The key and the region of the Caller
+// are unverified claims from the Authorization header.
 func Anyone(r *http.Request) (Proof, error) {
 	if r.Header.Get("Origin") != "" {
 		return nil, BadRequest(accessDenied, "web pages do not call a service API without access keys")

@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	bodyMax = 1 << 20 // bytes of a usual request
+	bodyMax = 1 << 20 // usual maximum of a request body, in bytes
 
-	// bodiesMax bounds all bodies that are being read but small ones: large bodies that come slowly do not delay usual requests.
+	// bodiesMax limits the bytes of all bodies that are being read at the same time. Bodies up to bodySmall
+	// do not count, so slow large bodies do not delay usual requests.
 	bodiesMax = 256 << 20
 	bodySmall = 64 << 10
 
-	bodyDrainMax = 16 << 20 // how much of a refused body is read and discarded, so that the caller receives the answer
+	bodyDrainMax = 16 << 20 // maximum bytes of a refused body that are read and discarded, so that the caller receives the response
 )
 
 func readBody(r *http.Request, most int64) ([]byte, error) {
@@ -41,7 +42,7 @@ func tooLarge(r *http.Request, most int64) *Fault {
 	}
 }
 
-// drain discards the rest of a body, because callers read the answer only after sending it.
+// drain discards the rest of a body, because callers read the response only after they have sent the body.
 func drain(r *http.Request) {
 	if r.Body != nil {
 		_, _ = io.CopyN(io.Discard, r.Body, bodyDrainMax)

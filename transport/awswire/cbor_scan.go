@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// cborItemsMax bounds the data items of one body: each costs up to 50 bytes; the largest modeled input has some thousands.
+// cborItemsMax limits the data items of one body. Decoding an item costs up to 50 bytes. The largest modeled
+// input has some thousand items.
 const cborItemsMax = 1 << 16
 
-const cborNestingMax = 32 // bounds the depth of a body; the deepest modeled input has six levels
+const cborNestingMax = 32 // maximum nesting depth of a body; the deepest modeled input has six levels
 
 var (
 	errCBORShort  = errors.New("the CBOR ends too early")
@@ -21,19 +22,18 @@ var (
 	errCBORBehind = errors.New("bytes behind the CBOR item")
 )
 
-// cborScanner checks a body before it is decoded, without allocating. It refuses bodies that
-// would make the decoder recurse deeply or allocate much, because the decoder bounds neither
-// depth nor number of items.
+// cborScanner checks a body before it is decoded, without allocating. The decoder limits neither the depth
+// nor the number of items, so the scanner refuses bodies that would make it recurse deeply or allocate much.
 //
 //	initial byte: major type (3 bits) | argument or its width (5 bits)
 //	major types:  0 uint, 1 negative, 2 bytes, 3 text, 4 list, 5 map, 6 tag, 7 simple and float
 type cborScanner struct {
 	rest  []byte
-	items int // data items left
-	pairs int // map entries seen
+	items int // data items that the body may still have
+	pairs int // map entries so far
 }
 
-// scanCBOR checks one whole body and returns the number of map entries in it.
+// scanCBOR checks a complete body and returns the number of its map entries.
 func scanCBOR(body []byte) (pairs int, err error) {
 	s := cborScanner{rest: body, items: cborItemsMax}
 	if err := s.item(cborNestingMax); err != nil {
@@ -87,7 +87,7 @@ func (s *cborScanner) item(depth int) error {
 	return nil
 }
 
-// element is one list item, or one key with its value.
+// element reads one list item, or one map key with its value.
 func (s *cborScanner) element(major byte, depth int) error {
 	if major == 5 {
 		if len(s.rest) > 0 && s.rest[0]>>5 != 3 {
@@ -119,7 +119,7 @@ func (s *cborScanner) indefinite(major byte, depth int) error {
 	}
 }
 
-// simple is true, false, null, undefined or a float of any width.
+// simple reads true, false, null, undefined, or a float of any width.
 func (s *cborScanner) simple(minor byte) error {
 	width := 1
 	switch minor {
@@ -136,7 +136,7 @@ func (s *cborScanner) simple(minor byte) error {
 	return nil
 }
 
-// argument takes the initial byte and the number behind it.
+// argument consumes the initial byte and the argument that follows it.
 func (s *cborScanner) argument(minor byte) (uint64, error) {
 	if minor < 24 {
 		s.rest = s.rest[1:]

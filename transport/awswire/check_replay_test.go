@@ -18,13 +18,13 @@ import (
 
 // API-21.
 func TestARepeatedCallGetsTheFirstResponse(t *testing.T) {
-	var later atomic.Int64 // the server looks at its clock behind an answer, too
+	var later atomic.Int64 // atomic, because the server also reads its clock after it has sent a response
 	a := newAPI(t, func(o *Options) { o.Now = func() time.Time { return epochStart.Add(time.Duration(later.Load())) } })
 	inBoth(t, func(t *testing.T, protocol string) {
 		bodies := map[int][]byte{}
 		create := func(invocation string, seats int) string {
 			t.Helper()
-			if bodies[seats] == nil { // a second encoding may order the map differently
+			if bodies[seats] == nil { // the body is reused: a second encoding may order the map differently
 				bodies[seats] = encode(t, protocol, members{"FleetId": fleetOne, "MaximumPlayerSessionCount": seats})
 			}
 			out := a.raw(t, protocol, "CreateGameSession", bodies[seats], "Amz-Sdk-Invocation-Id", invocation).OK(t)
@@ -64,7 +64,7 @@ func TestAPIReplayForgetsFailures(t *testing.T) {
 	a.call(t, "json", "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "x").OK(t)
 }
 
-// A caller that times out and tries again gets the session it asked for first.
+// A caller that times out and retries gets the game session of its first attempt.
 func TestAPIReplayAfterHangUp(t *testing.T) {
 	a := newAPI(t)
 	entered, proceed := make(chan struct{}), make(chan struct{})
@@ -171,8 +171,8 @@ func TestReplayIsBounded(t *testing.T) {
 	}
 }
 
-// What changes something is replayed, whoever registers it; what only looks is not.
-// API-21.
+// Operations that change something are replayed, whichever service registers them. Reading operations are
+// not. API-21.
 func TestSuccessesOfChangesAreReplayed(t *testing.T) {
 	for name, want := range map[string]bool{
 		"CreateGameSession": true, "CreatePlayerSession": true, "CreatePlayerSessions": true, "StartGameSessionPlacement": true, "StopGameSessionPlacement": true,
@@ -187,9 +187,8 @@ func TestSuccessesOfChangesAreReplayed(t *testing.T) {
 	}
 }
 
-// The answer of a call is its caller's: another key with the same invocation id and
-// body makes its own, and does not see the other's.
-// API-21.
+// A replayed response belongs to the access key. A call with another key, but with the same invocation id and
+// body, runs the operation itself and does not get the first key's response. API-21.
 func TestReplayIsPerKey(t *testing.T) {
 	s := newAPI(t, withKeys(func(o *SigV4Options) {
 		o.Keys = []Key{{ID: testKey, Secret: testSecret}, {ID: "AKIDOTHER", Secret: testSecret}}

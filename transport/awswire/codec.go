@@ -2,9 +2,9 @@ package awswire
 
 import "fmt"
 
-// codec is one wire protocol, without a state: how members, errors and bodies are written. Any goroutine may use it.
+// codec encodes and decodes one wire protocol. It has no state and is safe for concurrent use.
 type codec interface {
-	// contentType goes out with every answer.
+	// contentType is the Content-Type of every response.
 	contentType() string
 	// decode fills a pointer to an SDK input struct. Errors are SerializationException faults. An empty body is an empty input.
 	decode(body []byte, in any) error
@@ -14,7 +14,7 @@ type codec interface {
 	encodeError(code, text string) []byte
 }
 
-const metadataField = "ResultMetadata" // the one member of SDK outputs that is not part of the service
+const metadataField = "ResultMetadata" // a member of all SDK outputs that is not part of the service
 
 func undecodable(format string, args ...any) *Fault {
 	return BadRequest(serialization, "the request body cannot be decoded: "+fmt.Sprintf(format, args...))

@@ -12,7 +12,8 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// cborCodec is Smithy RPC v2 CBOR, as strict as the JSON codec: it maps SDK structs to the value tree of smithy-go.
+// cborCodec implements Smithy RPC v2 CBOR and is as strict as the JSON codec. It converts between SDK structs
+// and the value tree of smithy-go.
 type cborCodec struct{}
 
 const (
@@ -32,7 +33,7 @@ func (cborCodec) decode(body []byte, in any) error {
 		return undecodable("%s", err)
 	}
 	tree, err := cbor.Decode(body)
-	if err != nil { // the scan refuses more than the decoder does
+	if err != nil { // a second line of defence: the scan refuses everything that the decoder refuses
 		return undecodable("%s", err)
 	}
 	top, ok := tree.(cbor.Map)
@@ -58,7 +59,8 @@ func (cborCodec) encodeError(code, text string) []byte {
 	return cbor.Encode(cbor.Map{"__type": cbor.String(code), "Message": cbor.String(text), "message": cbor.String(text)})
 }
 
-// countPairs counts the map entries of a tree. Fewer than the scan's mean that a key is there twice: the decoder takes the last.
+// countPairs counts the map entries of a decoded tree. The decoder keeps only the last of duplicate keys. So
+// if the tree has fewer entries than the scan counted, a key is duplicated.
 func countPairs(v cbor.Value) (n int) {
 	switch v := v.(type) {
 	case cbor.Map:
@@ -87,7 +89,8 @@ type field struct {
 	index []int
 }
 
-// membersOf lists the members of an SDK struct that are part of the service, those of an embedded struct among them.
+// membersOf lists the members of an SDK struct that are part of the service, including those of an embedded
+// struct.
 func membersOf(t reflect.Type) []field {
 	if known, ok := fieldsCache.Load(t); ok {
 		return known.([]field)
@@ -109,7 +112,7 @@ func membersOf(t reflect.Type) []field {
 	return fields
 }
 
-// fromCBOR fills dst from v. Null means absent, as in JSON. The scan before bounds the depth.
+// fromCBOR fills dst from v. As in JSON, null means absent. The scan has already limited the depth.
 func fromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 	switch v.(type) {
 	case *cbor.Nil, *cbor.Undefined:
@@ -168,7 +171,7 @@ func listFromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 	if !ok {
 		return wrongType(path, v)
 	}
-	dst.Set(reflect.MakeSlice(dst.Type(), len(l), len(l))) // an empty list is not an absent one
+	dst.Set(reflect.MakeSlice(dst.Type(), len(l), len(l))) // an empty list differs from an absent list
 	for i, entry := range l {
 		if err := fromCBOR(entry, dst.Index(i), path); err != nil {
 			return err
@@ -179,7 +182,7 @@ func listFromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 
 func scalarFromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 	switch dst.Kind() {
-	case reflect.String: // enums too: values are the validation's business
+	case reflect.String: // enums, too: rules check their values
 		if s, ok := v.(cbor.String); ok {
 			if s == "" && isEnum(dst.Type()) {
 				s = emptyEnum
@@ -197,7 +200,7 @@ func scalarFromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 			dst.SetInt(n)
 			return nil
 		}
-	case reflect.Float32, reflect.Float64: // any width, and integers
+	case reflect.Float32, reflect.Float64: // floats of any width, and integers
 		if f, err := cbor.AsFloat64(v); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) && !dst.OverflowFloat(f) {
 			dst.SetFloat(f)
 			return nil
@@ -230,7 +233,7 @@ func wrongType(path string, v cbor.Value) error {
 
 var errNoCBOR = errors.New("type has no CBOR form")
 
-// toCBOR builds the tree of an SDK value without absent members: the Go client fails on a null enum.
+// toCBOR builds the tree of an SDK value without absent members, because the Go client fails on a null enum.
 func toCBOR(src reflect.Value) (cbor.Value, error) {
 	switch {
 	case src.Kind() == reflect.Pointer:
@@ -285,7 +288,7 @@ func structToCBOR(src reflect.Value) (cbor.Value, error) {
 	m := make(cbor.Map, len(fields))
 	for _, f := range fields {
 		member := src.FieldByIndex(f.index)
-		if member.IsZero() { // nil, or an empty enum: all numbers are pointers
+		if member.IsZero() { // a nil pointer or an empty enum; a number is never zero here, because the SDK has pointers to numbers
 			continue
 		}
 		v, err := toCBOR(member)
@@ -297,7 +300,8 @@ func structToCBOR(src reflect.Value) (cbor.Value, error) {
 	return m, nil
 }
 
-// epochFloat is a time in seconds from which a client that cuts off behind the millisecond (the Go SDK) gets the right millisecond.
+// epochFloat converts a time to seconds. The result is rounded up where necessary: a client that truncates to
+// milliseconds, like the Go SDK, then gets the right millisecond.
 func epochFloat(t time.Time) float64 {
 	ms := shown(t).UnixMilli()
 	seconds := float64(ms) / 1000

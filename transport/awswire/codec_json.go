@@ -12,7 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonCodec is AWS JSON 1.1 (service-api.md 1.7): unknown members are ignored, duplicate names, invalid UTF-8 and wrong types refused.
+// jsonCodec implements AWS JSON 1.1 (service-api.md 1.7). It ignores unknown members, and refuses duplicate
+// names, invalid UTF-8 and wrong types.
 type jsonCodec struct{}
 
 const jsonContentType = "application/x-amz-json-1.1"
@@ -20,10 +21,10 @@ const jsonContentType = "application/x-amz-json-1.1"
 func (jsonCodec) contentType() string { return jsonContentType }
 
 var (
-	// The library skips what it does not map, and refuses what the scan lets pass.
+	// The library ignores unknown members. It also refuses malformed bodies, which the scan does not.
 	jsonIn = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readEpoch), json.UnmarshalFromFunc(readEnum)))
-	// OmitZeroStructFields drops nil pointers, nil lists, empty enums and ResultMetadata, on which encoding would fail. Zeros survive: the
-	// SDK has pointers to all numbers and booleans.
+	// OmitZeroStructFields leaves out nil pointers, nil lists, empty enums and ResultMetadata, which could
+	// not be encoded. Zero numbers and false are still written, because the SDK has pointers to them.
 	jsonOut = json.JoinOptions(
 		json.OmitZeroStructFields(true),
 		json.Deterministic(true),
@@ -49,7 +50,7 @@ func (jsonCodec) decode(body []byte, in any) error {
 	}
 	var syntax *jsontext.SyntacticError
 	var kind *json.SemanticError
-	switch { // texts of our own: the library's name Go types
+	switch { // our own texts: those of the library contain names of Go types
 	case errors.As(err, &syntax):
 		return undecodable("malformed JSON at byte %d: %s", syntax.ByteOffset, syntax.Err)
 	case errors.As(err, &kind):
@@ -60,18 +61,18 @@ func (jsonCodec) decode(body []byte, in any) error {
 
 func (jsonCodec) encode(out any) ([]byte, error) { return EncodeJSON(out) }
 
-// EncodeJSON writes an SDK struct as AWS JSON: equal values give equal bytes.
+// EncodeJSON encodes an SDK struct as AWS JSON. Equal values have equal encodings.
 func EncodeJSON(v any) ([]byte, error) { return json.Marshal(v, jsonOut) }
 
 func (jsonCodec) encodeError(code, text string) []byte {
 	body, err := json.Marshal(map[string]string{"__type": code, "Message": text, "message": text}, jsonOut)
-	if err != nil { // strings always encode; a bare code is still an error body
+	if err != nil { // strings can always be encoded; if not, the code alone is still an error body
 		return []byte(`{"__type":` + strconv.Quote(code) + `}`)
 	}
 	return body
 }
 
-// writeEpoch writes seconds since the epoch, milliseconds as a fraction.
+// writeEpoch writes a time as seconds since the epoch, with milliseconds as the fraction.
 func writeEpoch(enc *jsontext.Encoder, t time.Time) error {
 	seconds := float64(shown(t).UnixMilli()) / 1000
 	return enc.WriteValue(strconv.AppendFloat(nil, seconds, 'f', -1, 64))
@@ -97,7 +98,7 @@ func readEpoch(dec *jsontext.Decoder, t *time.Time) error {
 	return err
 }
 
-// readEnum reads texts of enumerations, of which an empty one is not an absent one.
+// readEnum decodes enumerations. It makes an empty text distinguishable from an absent one.
 func readEnum(dec *jsontext.Decoder, v any) error {
 	dst := reflect.ValueOf(v).Elem()
 	if !isEnum(dst.Type()) || dec.PeekKind() != '"' {
@@ -117,12 +118,12 @@ func readEnum(dec *jsontext.Decoder, v any) error {
 
 var errNotEpoch = errors.New("want seconds since the epoch as a number")
 
-// shown is a time as it goes out: in whole milliseconds, rounded.
+// shown rounds a time to whole milliseconds, as responses have it.
 func shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
 
 const epochMax = 253402300799 // the end of the year 9999: most formats cannot write later times
 
-// epoch turns seconds into a time, rounded to the millisecond.
+// epoch converts seconds since the epoch to a time, rounded to the millisecond.
 func epoch(seconds float64) (time.Time, error) {
 	if math.IsNaN(seconds) || math.Abs(seconds) > epochMax {
 		return time.Time{}, errNotEpoch
@@ -130,7 +131,7 @@ func epoch(seconds float64) (time.Time, error) {
 	return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC(), nil
 }
 
-// Clip shortens text from a request before it goes into an error text.
+// Clip shortens text from a request before it is used in an error message.
 func Clip(s string) string {
 	const most = 64
 	count := 0

@@ -13,10 +13,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// codecs by name; both must agree on everything.
+// codecs are the codecs by name. Both must give the same results.
 var codecs = map[string]codec{"json": jsonCodec{}, "cbor": cborCodec{}}
 
-// Every kind of member that the service has survives a round trip in both.
+// Every kind of member of the service survives a round trip in both protocols.
 func TestCodecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := func(label string) *string {
@@ -61,7 +61,7 @@ func TestCodecRoundTrip(t *testing.T) {
 	})
 }
 
-// The Go SDK cuts a CBOR time off behind the millisecond; it must see the right one.
+// The Go SDK truncates a CBOR time to milliseconds; the result must be the right millisecond.
 func TestCBORTimeSurvivesTruncation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ms := rapid.Int64Range(0, 253402300799_000).Draw(rt, "ms")
@@ -102,7 +102,7 @@ func TestCBORTimeForms(t *testing.T) {
 	}
 }
 
-// An empty list is not an absent one; empty and absent differ in validation.
+// An empty list is not decoded as an absent one, because validation treats them differently.
 func TestEmptyListsAreKept(t *testing.T) {
 	for name, c := range codecs {
 		out := &gamelift.ListFleetsOutput{FleetIds: []string{}}
@@ -120,7 +120,7 @@ func TestEmptyListsAreKept(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 cannot leave the host.
+// The host never sends text that is not valid UTF-8.
 func TestOutputIsUTF8(t *testing.T) {
 	for name, c := range codecs {
 		body, err := c.encode(&gamelift.ListFleetsOutput{FleetIds: []string{"a\xffb"}})
@@ -135,7 +135,7 @@ func TestOutputIsUTF8(t *testing.T) {
 	}
 }
 
-// What the scan lets through, the decoder takes, and it never recurses deeper.
+// The decoder accepts every body that the scan accepts, and never recurses deeper than the scan allows.
 func TestScanAgreesWithTheDecoder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		body := rapid.SliceOfN(rapid.OneOf(

@@ -7,18 +7,19 @@ import (
 	"net/http"
 )
 
-// Fault is a refusal as it goes over the wire (service-api.md 1.3).
+// Fault is an error response (service-api.md 1.3).
 type Fault struct {
 	Status int
-	Code   string // bare name, without a namespace
-	Text   string // for the caller
-	Cause  error  // for the log, when it is the host's fault
+	Code   string // without a namespace
+	Text   string // message for the caller
+	Cause  error  // logged if the fault is the host's
 }
 
-// Error returns the text alone: it is meant for the API's caller.
+// Error returns Text only, because it is meant for the API's caller.
 func (f *Fault) Error() string { return f.Text }
 
-// Codes of faults. Every operation declares InvalidRequest and InternalFault, none the others.
+// Codes of faults. Every operation declares InvalidRequest and InternalFault. No operation declares the
+// others.
 const (
 	InvalidRequest = "InvalidRequestException"
 	InternalFault  = "InternalServiceException"
@@ -29,25 +30,25 @@ const (
 	unavailable      = "ServiceUnavailable"
 )
 
-// BadRequest refuses a request with status 400.
+// BadRequest returns a fault with status 400.
 func BadRequest(code, text string) *Fault {
 	return &Fault{Status: http.StatusBadRequest, Code: code, Text: text}
 }
 
-// Invalid refuses a request because of an invalid member.
+// Invalid returns the fault for an invalid member.
 func Invalid(format string, args ...any) *Fault {
 	return BadRequest(InvalidRequest, fmt.Sprintf(format, args...))
 }
 
-// Throttled tells a client to slow down and retry, which SDKs do automatically.
+// Throttled returns the fault that tells a client to slow down and retry. SDKs do that automatically.
 func Throttled(text string) *Fault { return BadRequest(throttled, text) }
 
-// Unavailable says that the same request may succeed later.
+// Unavailable returns the fault for a request that may succeed later.
 func Unavailable(text string) *Fault {
 	return &Fault{Status: http.StatusServiceUnavailable, Code: unavailable, Text: text}
 }
 
-// Internal is a fault of the host; the cause is only logged.
+// Internal returns the fault for an error of the host. Its cause is only logged.
 func Internal(cause error) *Fault {
 	return &Fault{
 		Status: http.StatusInternalServerError, Code: InternalFault, Cause: cause,
@@ -65,8 +66,8 @@ func (s *Server) fault(declared string, err error) *Fault {
 			return known
 		}
 	}
-	if errors.Is(err, context.Canceled) { // the caller hung up, or the host stops
+	if errors.Is(err, context.Canceled) { // the caller has disconnected, or the host is stopping
 		return Unavailable("the request was cut off")
 	}
-	return Internal(err) // a deadline, or a bug
+	return Internal(err) // a missed deadline or a bug
 }

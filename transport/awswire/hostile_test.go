@@ -15,8 +15,8 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// Bodies that would become much more than they are, or that decoders recurse on, are
-// refused with little memory spent.
+// Small bodies that would decode to very large values, and deeply nested bodies, are refused without using
+// much memory.
 func TestAPIBodiesThatGrow(t *testing.T) {
 	s := newAPI(t)
 	list := func(n int, item string) string {
@@ -51,7 +51,7 @@ func TestAPIBodiesThatGrow(t *testing.T) {
 			}
 		})
 	}
-	// What is within the bounds is not in their way: a text of anything, at its limit.
+	// Values within the limits are accepted: a text of maximum length may contain any characters.
 	data := strings.Repeat(`[{,`, 262144/3)
 	body := mustJSON(members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1, "GameSessionData": data})
 	served(t, s, "json", newRequest("json", "http://host.example/", "CreateGameSession", body)).OK(t)
@@ -59,7 +59,7 @@ func TestAPIBodiesThatGrow(t *testing.T) {
 		cbor.Encode(cbor.Map{"FleetId": cbor.String(fleetOne), "MaximumPlayerSessionCount": cbor.Uint(1), "GameSessionData": cbor.String(data)}))).OK(t)
 }
 
-// recorder is a ResponseWriter that keeps what is written, and nothing else.
+// recorder is a ResponseWriter that only records what is written.
 type recorder struct {
 	status int
 	header http.Header
@@ -75,7 +75,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// one is a listener with one connection.
+// one is a listener that accepts a single connection.
 type one struct {
 	conn chan net.Conn
 	done chan struct{}
@@ -92,8 +92,8 @@ func (l *one) Accept() (net.Conn, error) {
 func (l *one) Close() error   { close(l.done); return nil }
 func (l *one) Addr() net.Addr { return &net.TCPAddr{} }
 
-// A caller who does not read its answer does not hold it for ever; one who does may
-// come again on its connection.
+// A caller who does not read the response is disconnected after a time. A caller who reads it may reuse the
+// connection.
 func TestAPIAnswersThatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := &one{make(chan net.Conn, 1), make(chan struct{})}
@@ -114,7 +114,7 @@ func TestAPIAnswersThatNobodyReads(t *testing.T) {
 			t.Errorf("got %q, %v", buffer[:n], err)
 		}
 		time.Sleep(time.Minute)
-		ask() // and does not read
+		ask() // sends a request without reading the response
 		time.Sleep(writeTimeout + time.Second)
 		synctest.Wait()
 		if _, err := client.Read(buffer); !errors.Is(err, io.EOF) {
@@ -126,9 +126,9 @@ func TestAPIAnswersThatNobodyReads(t *testing.T) {
 	})
 }
 
-// Callers who say that much comes, and let the host wait for it, hold memory for
-// some bodies, not for as many as they like. Those that come with more of that are told to
-// try again later; usual requests go on.
+// Callers who announce a large body and then do not send it can only occupy memory for a limited number of
+// bodies. Above that limit, large bodies are refused with the advice to retry, while usual requests are still
+// served.
 func TestAPIBodiesTogetherAreBounded(t *testing.T) {
 	s := newAPI(t)
 	var waiting sync.WaitGroup
@@ -141,7 +141,7 @@ func TestAPIBodiesTogetherAreBounded(t *testing.T) {
 		waiting.Go(func() { s.ServeHTTP(newRecorder(), r) })
 	}
 	for _, end := range ends {
-		if _, err := io.WriteString(end, "{"); err != nil { // it is being read
+		if _, err := io.WriteString(end, "{"); err != nil { // succeeds only if the server is reading the body
 			t.Error(err)
 		}
 	}

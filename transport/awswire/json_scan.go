@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of a JSON body, as those of a CBOR one: an item of few bytes may become a struct of many.
+// Limits of a JSON body, equal to those of a CBOR body. A few bytes may decode to a large struct.
 const (
 	jsonItemsMax   = cborItemsMax
 	jsonNestingMax = cborNestingMax
@@ -18,8 +18,9 @@ var (
 	errJSONDepth = errors.New("JSON nested too deeply")
 )
 
-// scanJSON refuses a body of too many values or levels. Malformed bodies pass: the decoder reports the position. Counting bytes shows of
-// nearly all bodies that they are within the bounds; only the rest are scanned.
+// scanJSON refuses a body with too many values or levels. It accepts malformed bodies, because the decoder
+// reports the position of the mistake. For nearly all bodies, counting bytes proves that they are within the
+// limits; only the others are scanned.
 func scanJSON(body []byte) error {
 	if bytes.Count(body, []byte(",")) < jsonItemsMax/4 && bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) < jsonNestingMax {
 		return nil

@@ -15,14 +15,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Key is an access key: who may call, what, and how often.
+// Key is an access key with its permissions and limits.
 type Key struct {
 	ID           string // 3 to 128 letters, digits, hyphens and underscores
 	Secret       string // at least 16 characters
-	SessionToken string // callers must send it; empty: callers must send none
-	// Allow are patterns of the operations that the key may call, such as gamelift:Describe*, with * and ? as wildcards. Empty: all.
+	SessionToken string // if set, callers must send it; if empty, callers must send none
+	// Allow are patterns of the operations that the key may call, such as gamelift:Describe*. The wildcards
+	// are * and ?. Empty means all operations.
 	Allow []string
-	// Rate is the number of calls per second on average, Burst the burst. Rate 0: no limit.
+	// Rate is the average number of calls per second, and Burst the burst. A rate of 0 means no limit.
 	Rate  float64
 	Burst int
 }
@@ -34,7 +35,7 @@ var (
 	allowForm = regexp.MustCompile(`\A[A-Za-z0-9*?]+\z`)
 )
 
-// Validate checks a key for a service with these operations. The error never contains its secrets.
+// Validate checks a key for a service with the given operations. Its error never contains a secret.
 func (k *Key) Validate(operations []string) error {
 	switch {
 	case !keyIDForm.MatchString(k.ID):
@@ -54,7 +55,8 @@ func (k *Key) Validate(operations []string) error {
 	return nil
 }
 
-// checkAllow refuses a pattern that is malformed or matches no operation: a typing error.
+// checkAllow returns an error if a pattern is malformed, or matches no operation and is therefore probably
+// misspelled.
 func checkAllow(pattern string, operations []string) error {
 	glob, ok := strings.CutPrefix(pattern, scopeService+":")
 	if !ok || !allowForm.MatchString(glob) {
@@ -71,7 +73,7 @@ func matches(glob, operation string) bool {
 	return ok && err == nil
 }
 
-// NewKey makes the id and the secret of a new access key.
+// NewKey returns the id and the secret of a new random access key.
 func NewKey() (id, secret string) {
 	var random [10 + 30]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -80,8 +82,8 @@ func NewKey() (id, secret string) {
 
 type accessKey struct {
 	id, secret, token string
-	allowed           map[string]bool // operations; nil: all
-	rate              *rate.Limiter   // nil: no limit
+	allowed           map[string]bool // allowed operations; nil means all
+	rate              *rate.Limiter   // nil means no limit
 }
 
 func newAccessKeys(keys []Key, operations []string) (map[string]*accessKey, error) {
@@ -110,7 +112,7 @@ func newAccessKeys(keys []Key, operations []string) (map[string]*accessKey, erro
 	return all, nil
 }
 
-// admit checks whether the caller may call an operation, and whether it is within its rate.
+// admit returns an error if the caller may not call the operation, or has exceeded its rate.
 func (c Caller) admit(operation string, now time.Time) error {
 	switch {
 	case c.key == nil:

@@ -33,12 +33,12 @@ func TestAPIKeysMayCallWhatTheyAreAllowed(t *testing.T) {
 			}
 		})
 	}
-	r := newRequest("json", "http://host.example/", "NoSuchThing", nil) // what is unknown is nobody's to deny
+	r := newRequest("json", "http://host.example/", "NoSuchThing", nil) // an unknown operation is reported as unknown, not as denied
 	awswiretest.SignedBy(testKey).Sign(r, nil)
 	served(t, a, "json", r).Want(t, http.StatusBadRequest, unknownOperation)
 }
 
-// A key's calls are limited, whatever they are, and no other key's.
+// Each key has its own rate limit, which counts calls of all operations.
 func TestAPIThrottlesPerKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI(t, withKeys(func(o *SigV4Options) {
@@ -58,7 +58,7 @@ func TestAPIThrottlesPerKey(t *testing.T) {
 		call(testKey).OK(t)
 		call(testKey).Want(t, http.StatusBadRequest, throttled)
 
-		forged := awswiretest.SignedBy(testKey) // who has no secret uses up nobody's calls
+		forged := awswiretest.SignedBy(testKey) // a call with a wrong signature does not count toward the key's limit
 		forged.Secret = "not the secret at all"
 		time.Sleep(100 * time.Millisecond)
 		for range 10 {
@@ -70,7 +70,8 @@ func TestAPIThrottlesPerKey(t *testing.T) {
 	})
 }
 
-// Canaries: no secret, token, signature or player data gets into the log, at any level.
+// No secret, token, signature or player data appears in the log at any level. The test uses recognizable
+// values.
 func TestAPILogKeepsSecrets(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(t, func(o *Options) { o.Log = zerolog.New(&log).Level(zerolog.TraceLevel) }, withKeys())

@@ -14,20 +14,20 @@ const (
 	cborPathMark     = "/service/GameLift/operation/"
 )
 
-// selected is the protocol and the operation of a request, before anything is verified.
+// selected has the protocol and the operation of a request. Neither is verified yet.
 type selected struct {
 	codec     codec
-	operation string // empty: no selector
-	caller    Caller // once it is known
+	operation string // empty if the request names none
+	caller    Caller // set after authentication
 }
 
-// detect determines the protocol and the operation of a request (service-api.md 1.1). Any
-// path may precede the selector. A request of neither protocol is answered in JSON, or in
-// CBOR if its body is CBOR.
+// detect determines the protocol and the operation of a request (service-api.md 1.1). Any path may precede
+// the part that selects the operation. The response to a request in neither protocol is JSON, or CBOR if its
+// body is CBOR.
 //
-// The protocol header wins over the target: a target is a signed header and a
-// path is signed, but the protocol header need not be, and with this order an
-// added one can only turn a signed request into an unknown operation.
+// The protocol header takes precedence over the target header. A signature covers the target and the path,
+// but need not cover the protocol header. With this order, somebody who adds a protocol header can only turn
+// a signed request into an unknown operation.
 func detect(r *http.Request) selected {
 	if r.Header.Get(headerProtocol) == cborProtocol {
 		name := ""
@@ -39,7 +39,7 @@ func detect(r *http.Request) selected {
 	if target := r.Header.Get(headerTarget); target != "" {
 		name, ok := strings.CutPrefix(target, jsonTargetPrefix)
 		if !ok {
-			name = target // of another service: known nowhere
+			name = target // the target of another service; no table has this name
 		}
 		return selected{codec: jsonCodec{}, operation: name}
 	}

@@ -13,46 +13,48 @@ import (
 	"time"
 )
 
-// Bounds of the replay memory (service-api.md 1.5, D-202). Over them the oldest responses are forgotten first.
+// Limits of the stored responses (service-api.md 1.5, D-202). Above them, the oldest responses are dropped
+// first.
 const (
 	replayFor      = 5 * time.Minute
 	replayMax      = 10_000
 	replayBytesMax = 64 << 20
-	replayOverhead = 512 // bytes an entry costs beside its body, about
-	invocationMax  = 128 // characters of an invocation id; SDKs send 36
+	replayOverhead = 512 // approximate bytes of an entry in addition to its body
+	invocationMax  = 128 // maximum characters of an invocation id; SDKs send 36
 
-	detachedFor = 30 * time.Second // bounds a call that goes on after its caller hung up
+	detachedFor = 30 * time.Second // maximum time for a call to continue after its caller has disconnected
 )
 
-// replayKey names all attempts of one call.
+// replayKey identifies a call. All its attempts have the same key.
 type replayKey struct {
 	accessKey, operation, invocation string
 	codec                            codec
 	body                             [sha256.Size]byte
 }
 
-// String returns 64 hexadecimal digits, on every host the same for the same call.
+// String returns 64 hexadecimal digits, which are the same on every host for the same call.
 func (k replayKey) String() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %x", k.accessKey, k.operation, k.invocation, k.codec.contentType(), k.body))
 	return hex.EncodeToString(sum[:])
 }
 
-// isRead reports whether an operation changes nothing, so that it can be repeated. Responses of others are replayed: a repeated create
-// would create a second resource, and the rest would be refused because of their first attempt.
+// isRead reports whether an operation changes nothing, so that repeating it is harmless. For all other
+// operations, responses are replayed: a repeated create would create a second resource, and a repeated delete
+// would be refused because the first attempt has succeeded.
 func isRead(operation string) bool {
 	return slices.ContainsFunc([]string{"Describe", "List", "Search", "Get", "Resolve", "Validate"}, func(verb string) bool {
 		return strings.HasPrefix(operation, verb)
 	})
 }
 
-// replays remembers the first successful response of each call that changes something: SDKs repeat a call that they got no answer to.
-// Failures are not remembered. Safe for concurrent use.
+// replays stores the first successful response of each call that changes something, because SDKs repeat a
+// call if they got no response. Failures are not stored. It is safe for concurrent use.
 type replays struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	kept    map[replayKey]*list.Element
-	order   list.List // of *replay, oldest first
+	order   list.List // *replay values, oldest first
 	bytes   int
 	running map[replayKey]chan struct{} // closed when the attempt ends
 }
@@ -67,13 +69,14 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, kept: make(map[replayKey]*list.Element), running: make(map[replayKey]chan struct{})}
 }
 
-// once runs an operation; one that changes something once per invocation, and on when its caller disconnects, for the next attempt.
+// once runs an operation. An operation that changes something runs once per invocation id. It continues if
+// its caller disconnects, so that the next attempt gets the response.
 func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, body []byte) ([]byte, error) {
 	invocation := r.Header.Get(headerInvocation)
 	if isRead(op.Name) || invocation == "" || len(invocation) > invocationMax {
 		return op.serve(r.Context(), c, body)
 	}
-	// Clones, because both may be pieces of larger headers.
+	// Clone the strings, because they may be parts of larger headers.
 	key := replayKey{strings.Clone(caller.AccessKey), op.Name, strings.Clone(invocation), c, sha256.Sum256(body)}
 	return s.replays.do(r.Context(), key, func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), detachedFor)
@@ -85,7 +88,8 @@ func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, bo
 	})
 }
 
-// do returns the kept response of key, or runs f and keeps its response. Other attempts of the same key wait for it.
+// do returns the stored response of key. If there is none, it runs f and stores the response. Concurrent
+// attempts with the same key wait for that response.
 func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error)) ([]byte, error) {
 	for {
 		body, wait, done := c.begin(key)
@@ -109,7 +113,8 @@ func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error
 	return body, err
 }
 
-// begin returns the kept response, or a channel to wait for, or neither: then the caller runs the attempt and must call end.
+// begin returns the stored response, or a channel to wait for. If it returns neither, the caller must run the
+// attempt and then call end.
 func (c *replays) begin(key replayKey) (body []byte, wait <-chan struct{}, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +148,7 @@ func (c *replays) keep(key replayKey, body []byte) {
 	c.bytes += cost
 }
 
-// forget drops expired responses, and then the oldest until need more bytes fit.
+// forget drops expired responses, and then the oldest ones until need more bytes fit.
 func (c *replays) forget(need int) {
 	for e := c.order.Front(); e != nil; e = c.order.Front() {
 		old := e.Value.(*replay)

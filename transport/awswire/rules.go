@@ -10,14 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Rule is what the service model says about one member of an input. An operation's rules are in the order of the model.
+// Rule is a rule of the service model for one member of an input. An operation's rules are in the order of
+// the model.
 type Rule struct {
 	Member   string
 	Required bool
-	Check    Check // of a value that is there
+	Check    Check // only called if the member is present
 }
 
-// Check refuses a value, which is never nil, by an Invalid fault that starts with path, the member's name for the caller.
+// Check validates a value, which is never nil. It returns an Invalid fault whose text starts with path, the
+// member's name as the caller sees it.
 type Check func(path string, v reflect.Value) error
 
 type boundRule struct {
@@ -25,7 +27,8 @@ type boundRule struct {
 	index int
 }
 
-// bind finds the members of rules in a struct type. A rule without a member is a programming error.
+// bind finds the fields of rules in a struct type. It panics if a rule names a missing field, which is a
+// programming error.
 func bind(t reflect.Type, rules []Rule) []boundRule {
 	bound := make([]boundRule, len(rules))
 	for i, r := range rules {
@@ -38,7 +41,8 @@ func bind(t reflect.Type, rules []Rule) []boundRule {
 	return bound
 }
 
-// apply checks that required members are there, then each member in order. Path is empty or ends with a dot.
+// apply checks that all required members are present, then checks each member in order. path is empty or ends
+// with a dot.
 func apply(rules []boundRule, path string, v reflect.Value) error {
 	for _, r := range rules {
 		if r.Required && isAbsent(v.Field(r.index)) {
@@ -51,7 +55,7 @@ func apply(rules []boundRule, path string, v reflect.Value) error {
 			continue
 		}
 		if isEnum(member.Type()) && member.String() == emptyEnum {
-			member.SetZero() // the check sees the empty text that the caller sent
+			member.SetZero() // the check must see the empty text that the caller sent
 		}
 		if err := r.Check(path+r.Member, reflect.Indirect(member)); err != nil {
 			return err
@@ -60,15 +64,16 @@ func apply(rules []boundRule, path string, v reflect.Value) error {
 	return nil
 }
 
-// emptyEnum is what decoders make of "" for an enum, a wrong value: the SDK has no pointers to enums, and "" means left out.
+// emptyEnum replaces the value "" of an enum when it is decoded. The SDK has no pointers to enums, so ""
+// means an absent member; but an explicit "" is an invalid value.
 const emptyEnum = "\x00"
 
-// isEnum reports whether a type of the SDK is an enumeration.
+// isEnum reports whether an SDK type is an enumeration.
 func isEnum(t reflect.Type) bool {
 	return t.Kind() == reflect.String && t != reflect.TypeFor[string]()
 }
 
-// isAbsent reports whether a member was left out: nil, or an enum without text.
+// isAbsent reports whether a member is absent: nil, or an enum with the value "".
 func isAbsent(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -77,10 +82,11 @@ func isAbsent(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// Unbounded stands for a limit that the model does not set.
+// Unbounded is used where the model sets no upper limit.
 const Unbounded = int64(1)<<62 - 1
 
-// Text checks length in characters and, unless it is empty, a pattern that the whole value must match, anchored or not.
+// Text checks the length in characters. If pattern is not empty, the whole value must match it, whether the
+// pattern is anchored or not.
 func Text(least, most int64, pattern string) Check {
 	var form *regexp.Regexp
 	if pattern != "" {
@@ -98,7 +104,7 @@ func Text(least, most int64, pattern string) Check {
 	}
 }
 
-// Blob checks the size of bytes.
+// Blob checks the size in bytes.
 func Blob(least, most int64) Check {
 	return func(path string, v reflect.Value) error {
 		if n := int64(v.Len()); n < least || n > most {
@@ -108,10 +114,10 @@ func Blob(least, most int64) Check {
 	}
 }
 
-// Either checks nothing: every value of the type is right.
+// Either accepts every value of the type.
 func Either(string, reflect.Value) error { return nil }
 
-// OneOf checks a text against the values of an enumeration.
+// OneOf accepts the listed values of an enumeration.
 func OneOf(values ...string) Check {
 	return func(path string, v reflect.Value) error {
 		if !slices.Contains(values, v.String()) {
@@ -161,7 +167,7 @@ func MapOf(key, value Check) Check {
 	}
 }
 
-// Structure checks the members of a nested struct.
+// Structure checks the members of a nested struct of type t.
 func Structure(t reflect.Type, rules ...Rule) Check {
 	bound := bind(t, rules)
 	return func(path string, v reflect.Value) error { return apply(bound, path+".", v) }

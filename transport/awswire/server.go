@@ -13,33 +13,35 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Options configures a Server. All fields are needed unless they say otherwise.
+// Options configures a Server. Every field is required unless its comment says otherwise.
 type Options struct {
-	Operations []Operation // the operations of the service, each name once
-	// Fault translates an error of a handler, by the errors that its operation declares;
-	// nil for one that it does not know, which is then answered as an internal fault. Nil: it knows none.
+	Operations []Operation // operations of the service, with unique names
+	// Fault translates an error of a handler to one of the errors that its operation declares. If it returns
+	// nil, the response is an internal fault. A nil Fault translates no error.
 	Fault func(declared string, err error) *Fault
 	// Authenticator identifies callers. Default: Anyone.
 	Authenticator Authenticator
-	// WithReplayKey returns the context of a handler whose caller may send the same call again, with the same key. Nil: nobody wants the key.
+	// WithReplayKey returns a handler's context with the replay key added. All attempts of one call have the
+	// same key. Nil means that no handler uses the key.
 	WithReplayKey func(ctx context.Context, key string) context.Context
-	Log           zerolog.Logger   // gets one debug line per request and an error line per internal fault
-	Now           func() time.Time // the clock of Date headers and of the replay memory. Default time.Now.
-	// Requests and Errors count requests, and those that were answered with an error.
+	Log           zerolog.Logger   // gets a debug line for each request and an error line for each internal fault
+	Now           func() time.Time // clock of Date headers and of the stored responses; default time.Now
+	// Requests counts all requests, and Errors the requests that were answered with an error.
 	Requests, Errors *atomic.Int64
-	// Called gets each answered request: its operation, empty if unknown, how long it took, and its error's type, empty on success.
+	// Called is called after each response, with the operation ("" if unknown), the duration, and the type of
+	// the error ("" on success).
 	Called func(operation string, took time.Duration, fault string)
 }
 
-// Server is a service as an http.Handler. It serves any number of requests at once, and holds nothing that needs closing.
+// Server is an http.Handler that serves the operations. It is safe for concurrent use and needs no closing.
 type Server struct {
 	options Options
 	table   map[string]*Operation
 	replays *replays
-	bodies  atomic.Int64 // announced bytes of the bodies being read
+	bodies  atomic.Int64 // announced bytes of all bodies that are being read
 }
 
-// New returns a Server.
+// New returns a Server with its defaults filled in.
 func New(o Options) *Server {
 	if o.Authenticator == nil {
 		o.Authenticator = Anyone
@@ -54,7 +56,7 @@ func New(o Options) *Server {
 	return s
 }
 
-const writeTimeout = 30 * time.Second // bounds how long a caller may take to read an answer
+const writeTimeout = 30 * time.Second // maximum time for a caller to read a response
 
 type answer struct {
 	codec codec
@@ -62,7 +64,8 @@ type answer struct {
 	fault *Fault // nil on success
 }
 
-// ServeHTTP answers one call. Every answer has a request id and the server's time. A handler's panic is logged, and an internal fault.
+// ServeHTTP answers one call. Every response has a request id and the server's time. If a handler panics, the
+// panic is logged and the response is an internal fault.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.options.Now()
 	id := uuid.NewString()
@@ -83,10 +86,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.called(&sel, took, a.fault)
 	s.options.Log.Debug().Str("request_id", id).Str("operation", Clip(sel.operation)).Str("key", sel.caller.shortKey()).Int("status", status).
 		Dur("took_ms", took).Msg("api request")
-	a.write(w, id, start) // last, because a caller may count on what it knows to be done
+	a.write(w, id, start) // last: when the caller has the response, the log line and the counters must be complete
 }
 
-// called reports a request. Names that are no operation are left out: they are the caller's, and without bounds.
+// called reports a request to Options.Called. It leaves out unknown operation names, because callers could
+// create any number of them.
 func (s *Server) called(sel *selected, took time.Duration, fault *Fault) {
 	operation, kind := "", ""
 	if op := s.table[sel.operation]; op != nil {
@@ -98,7 +102,7 @@ func (s *Server) called(sel *selected, took time.Duration, fault *Fault) {
 	s.options.Called(operation, took, kind)
 }
 
-// answer runs a request through the steps of the package comment.
+// answer performs the steps that the package comment lists.
 func (s *Server) answer(r *http.Request, sel *selected, id string) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,7 +118,7 @@ func (s *Server) answer(r *http.Request, sel *selected, id string) (a answer) {
 	return answer{codec: sel.codec, body: body}
 }
 
-// serve returns the body of a successful answer, and the errors that the operation declares.
+// serve returns the body of a successful response, and the errors that the operation declares.
 func (s *Server) serve(r *http.Request, sel *selected) (out []byte, declared string, err error) {
 	if r.Method != http.MethodPost {
 		return nil, "", &Fault{Status: http.StatusMethodNotAllowed, Code: unknownOperation, Text: "the service API takes POST only"}
@@ -144,7 +148,8 @@ func (s *Server) serve(r *http.Request, sel *selected) (out []byte, declared str
 	return out, op.Declared, err
 }
 
-// received authenticates the caller and reads the body. A caller refused for its headers costs no memory for a body.
+// received authenticates the caller and reads the body. If the headers are refused, no memory is used for the
+// body.
 func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 	if r.ContentLength > most {
 		return nil, Caller{}, tooLarge(r, most)
@@ -154,7 +159,7 @@ func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 		drain(r)
 		return nil, Caller{}, err
 	}
-	size := most // of a body of unknown length
+	size := most // assume the maximum if the length is unknown
 	if r.ContentLength >= 0 {
 		size = r.ContentLength
 	}
@@ -188,18 +193,18 @@ func (a answer) write(w http.ResponseWriter, id string, now time.Time) {
 			h.Set("Allow", http.MethodPost)
 		}
 	}
-	if a.codec == (cborCodec{}) { // without it the Go client hides the real error
+	if a.codec == (cborCodec{}) { // without this header, the Go client reports a different error
 		h.Set(headerProtocol, cborProtocol)
 	}
 	h.Set("Content-Type", a.codec.contentType())
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Amzn-Requestid", id)
-	h.Set("Date", now.UTC().Format(http.TimeFormat)) // clients correct their clocks by it
+	h.Set("Date", now.UTC().Format(http.TimeFormat)) // clients correct their clocks with it
 	h.Set("Cache-Control", "no-store")
-	control := http.NewResponseController(w) // its errors do not matter
+	control := http.NewResponseController(w) // errors of the controller are ignored
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error means that the caller is gone
+	_, _ = w.Write(body) // an error means that the caller has disconnected
 	_ = control.Flush()
-	_ = control.SetWriteDeadline(time.Time{}) // the next answer on the connection may be a page that takes longer
+	_ = control.SetWriteDeadline(time.Time{}) // the next response on this connection may be a page that takes longer
 }

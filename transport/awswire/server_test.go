@@ -32,16 +32,16 @@ func TestAnUndecodableBodyIsRefused(t *testing.T) {
 		},
 		"cbor": {
 			"\xff", "\x80", "\xf6", "\x01", "\xa0\xa0", "\xa1", "\xa1\x01\x01", "\xbf", "\xbf\x61a",
-			"\xa1\x65Limit\x61\x31",                             // text for a number
-			"\xa1\x65Limit\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00", // float for an integer
-			"\xa1\x65Limit\x1b\x00\x00\x00\x01\x00\x00\x00\x00", // over 32 bits
-			"\xa1\x65Limit\x1b\xff\xff\xff\xff\xff\xff\xff\xff", // over 63 bits
-			"\xa2\x65Limit\x01\x65Limit\x02",                    // key twice
+			"\xa1\x65Limit\x61\x31",                             // text instead of a number
+			"\xa1\x65Limit\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00", // float instead of an integer
+			"\xa1\x65Limit\x1b\x00\x00\x00\x01\x00\x00\x00\x00", // more than 32 bits
+			"\xa1\x65Limit\x1b\xff\xff\xff\xff\xff\xff\xff\xff", // more than 63 bits
+			"\xa2\x65Limit\x01\x65Limit\x02",                    // duplicate key
 			"\xa1\x69NextToken\x61\xff",                         // not UTF-8
-			"\xa1\x61a" + strings.Repeat("\x81", 100),           // deep
-			"\xa1\x61a" + strings.Repeat("\xc1", 100_000),       // deep in tags
+			"\xa1\x61a" + strings.Repeat("\x81", 100),           // nested too deeply
+			"\xa1\x61a" + strings.Repeat("\xc1", 100_000),       // nested too deeply in tags
 			"\xa1\x61a\x9a\xff\xff\xff\xff",                     // a list of 2^32-1 items
-			"\xa1\x61a\x9b\xff\xff\xff\xff\xff\xff\xff\xff",     // of 2^64-1 items
+			"\xa1\x61a\x9b\xff\xff\xff\xff\xff\xff\xff\xff",     // a list of 2^64-1 items
 			"\xa1\x61a\x9a\x00\x02\x00\x00" + strings.Repeat("\xf6", 1<<17),
 		},
 	}
@@ -67,7 +67,7 @@ func TestAPIPanicIsAnswered(t *testing.T) {
 		if strings.Contains(string(r.Raw), "boom") {
 			t.Errorf("the response shows the panic: %s", r.Raw)
 		}
-		// A panicked attempt does not block the next one of the same invocation.
+		// After a panic, the next attempt with the same invocation id is not blocked.
 		for range 2 {
 			a.call(t, protocol, "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "i").Want(t, 500, "InternalServiceException")
 		}
@@ -107,7 +107,7 @@ func TestAPIAuthenticatorSeam(t *testing.T) {
 	if got != (Caller{AccessKey: "AKIDGOOD", Region: "eu-west-1"}) {
 		t.Errorf("got caller %v", got)
 	}
-	// Authentication comes before the operation is known.
+	// Authentication is checked before the operation.
 	a.call(t, "cbor", "NoSuchThing", members{}, "Authorization", header("AKIDBAD")).Want(t, 400, "UnrecognizedClientException")
 	a.call(t, "json", "ListFleets", members{}, "Authorization", header("AKIDBUG")).Want(t, 500, "InternalServiceException")
 	a.call(t, "json", "CreateGameSession", members{}, "Authorization", header("AKIDKNOWN")).Want(t, 400, throttled)
@@ -119,7 +119,7 @@ func TestAPIAuthenticatorSeam(t *testing.T) {
 	}
 }
 
-// A web page whose name was turned to this machine is of the same origin as the API, so no preflight is in its way.
+// With DNS rebinding, a web page has the same origin as the API, so the browser sends no preflight request.
 func TestWebPagesDoNotCallWithoutKeys(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)

@@ -14,7 +14,7 @@ import (
 	"troupe/transport/awswire/awswiretest"
 )
 
-// The words of awswiretest that the tests here use all the time.
+// Short names for types of awswiretest.
 type (
 	members = awswiretest.Members
 	reply   = awswiretest.Reply
@@ -41,10 +41,10 @@ const (
 
 var epochStart = time.Date(2026, 3, 1, 12, 0, 0, 57_400_000, time.UTC)
 
-// service has the operations that the tests call, and as little behind them as they need.
+// service has the operations that the tests call, with minimal implementations.
 type service struct {
 	created atomic.Int64
-	hook    func(ctx context.Context) error // runs first in every create
+	hook    func(ctx context.Context) error // called first in every create
 }
 
 var errRefused = BadRequest("FleetCapacityExceededException", "full")
@@ -84,7 +84,7 @@ func (s *service) create(ctx context.Context, in *gamelift.CreateGameSessionInpu
 	return &gamelift.CreateGameSessionOutput{GameSession: &types.GameSession{GameSessionId: new(fmt.Sprint("gsess-", s.created.Add(1)))}}, nil
 }
 
-// names are those of all operations of the service.
+// names returns the names of all operations of the service.
 func names() (all []string) {
 	for _, o := range new(service).operations() {
 		all = append(all, o.Name)
@@ -92,7 +92,7 @@ func names() (all []string) {
 	return all
 }
 
-// api is a server with that service behind it, as one test sees it.
+// api is a Server for the fake service.
 type api struct {
 	*Server
 	fake *service
@@ -121,8 +121,7 @@ func (a *api) raw(t *testing.T, protocol, operation string, body []byte, headers
 	return awswiretest.Call(t, awswiretest.Client(a), awswiretest.Base, protocol, operation, body, headers...)
 }
 
-// withKeys puts signatures before an API: testKey, and tokenKey, which needs a
-// session token.
+// withKeys makes the API require signatures by testKey, or by tokenKey with a session token.
 func withKeys(change ...func(*SigV4Options)) func(*Options) {
 	return func(o *Options) {
 		s := SigV4Options{
@@ -134,7 +133,7 @@ func withKeys(change ...func(*SigV4Options)) func(*Options) {
 		}
 		v, err := NewSigV4(s)
 		if err != nil {
-			panic(err) // a test wrote something wrong
+			panic(err) // an error in the test
 		}
 		o.Authenticator = v.Authenticate
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The codes of service-api.md 1.3 that refuse a caller.
+// Codes of service-api.md 1.3 for requests whose caller is refused.
 const (
 	missingToken       = "MissingAuthenticationTokenException"
 	incomplete         = "IncompleteSignatureException"
@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	// DefaultSkew is how far a caller's clock may be off (D-201).
+	// DefaultSkew is the maximum error of a caller's clock (D-201).
 	DefaultSkew = 5 * time.Minute
 
 	scopeService = "gamelift"
@@ -35,16 +35,17 @@ const (
 	unsignedPayload = "UNSIGNED-PAYLOAD"
 )
 
-// SigV4Options configure a SigV4.
+// SigV4Options configures a SigV4.
 type SigV4Options struct {
-	Keys       []Key            // the access keys of callers. At least one.
-	Operations []string         // the names that the service has: keys may be bound to some of them
-	Regions    []string         // the regions that a credential scope may name. At least one.
-	Skew       time.Duration    // how far X-Amz-Date may be from Now, either way. Default DefaultSkew.
-	Now        func() time.Time // the clock. Default time.Now.
+	Keys       []Key            // access keys of callers; at least one
+	Operations []string         // names of the service's operations, for keys with an Allow list
+	Regions    []string         // regions that a credential scope may name; at least one
+	Skew       time.Duration    // maximum difference between X-Amz-Date and Now; default DefaultSkew
+	Now        func() time.Time // default time.Now
 }
 
-// SigV4 verifies requests signed with Signature Version 4 (service-api.md 1.4). Safe for concurrent use.
+// SigV4 verifies requests signed with Signature Version 4 (service-api.md 1.4). It is safe for concurrent
+// use.
 type SigV4 struct {
 	keys    map[string]*accessKey
 	regions []string
@@ -52,7 +53,7 @@ type SigV4 struct {
 	now     func() time.Time
 }
 
-// NewSigV4 checks the options.
+// NewSigV4 validates the options and returns a SigV4.
 func NewSigV4(o SigV4Options) (*SigV4, error) {
 	v := &SigV4{regions: o.Regions, skew: cmp.Or(o.Skew, DefaultSkew), now: o.Now}
 	if v.now == nil {
@@ -71,8 +72,9 @@ func NewSigV4(o SigV4Options) (*SigV4, error) {
 	return v, err
 }
 
-// Authenticate is an Authenticator. It refuses wrong headers, keys, scopes and clocks before the body is read. The error code says that a
-// key is unknown, so the time need not hide that. Secrets and tokens are compared in constant time.
+// Authenticate is an Authenticator. It checks headers, key, scope and clock before the body is read. The time
+// it takes may reveal that a key is unknown, because the error code says so as well. Secrets and tokens are
+// compared in constant time.
 func (v *SigV4) Authenticate(r *http.Request) (Proof, error) {
 	q, err := parseSigned(r)
 	if err != nil {
@@ -118,8 +120,9 @@ func (v *SigV4) checkScope(q *signed) error {
 	return nil
 }
 
-// checkClock checks the caller's clock. Clients recognize its error texts: they correct their clock by the Date header and retry. The Go
-// SDK does so within one call only for a code that says that the clock is wrong.
+// checkClock checks the caller's clock. Clients recognize the error text: they correct their clock with the
+// Date header and retry. The Go SDK retries within the same call only if the error code says that the clock
+// is wrong.
 func (v *SigV4) checkClock(q *signed, r *http.Request) error {
 	code := func(forGo string) string {
 		if strings.Contains(r.UserAgent(), "aws-sdk-go-v2/") {
@@ -140,7 +143,8 @@ func (v *SigV4) checkClock(q *signed, r *http.Request) error {
 	return nil
 }
 
-// payload is the last line of the canonical request: the hash of the body, as X-Amz-Content-Sha256 has it, or the mark of an unsigned one.
+// payload returns the last line of the canonical request: the hash of the body, or the marker of an unsigned
+// body. It refuses an X-Amz-Content-Sha256 header that does not match the body.
 func (v *SigV4) payload(r *http.Request, body []byte) (string, error) {
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
@@ -149,13 +153,13 @@ func (v *SigV4) payload(r *http.Request, body []byte) (string, error) {
 		return hash, nil
 	case said != unsignedPayload:
 		return "", refuse(invalidSignature, "The value of x-amz-content-sha256 is not the hash of the request body.")
-	case r.TLS == nil: // others on the network could change it
+	case r.TLS == nil: // without TLS, others on the network could change an unsigned body
 		return "", refuse(invalidSignature, "The request body must be signed: %s is not allowed without TLS.", unsignedPayload)
 	}
 	return unsignedPayload, nil
 }
 
-// sign is steps 6 and 7 of service-api.md 1.4.
+// sign performs steps 6 and 7 of service-api.md 1.4.
 func (q *signed) sign(secret, canonical string) []byte {
 	sum := sha256.Sum256([]byte(canonical))
 	scope := q.date[:8] + "/" + q.region + "/" + q.service + "/" + scopeEnd
@@ -172,7 +176,7 @@ func hmacOf(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// sameText compares secrets: the time it takes depends on their lengths only.
+// sameText compares secrets. The time it takes depends only on their lengths.
 func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func refuse(code, format string, args ...any) error {

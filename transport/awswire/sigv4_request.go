@@ -16,18 +16,18 @@ const (
 	headerToken         = "X-Amz-Security-Token"
 	headerPayload       = "X-Amz-Content-Sha256"
 
-	signedHeadersMax = 64 // bounds the work per request; clients sign about ten
+	signedHeadersMax = 64 // limits the work per request; clients sign about ten
 )
 
-// signed is the parsed signature of a request, before it is verified.
+// signed is the parsed signature of a request, not yet verified.
 //
 //	AWS4-HMAC-SHA256 Credential=<key>/<yyyymmdd>/<region>/gamelift/aws4_request, SignedHeaders=<a;b;c>, Signature=<hex>
 type signed struct {
 	keyID, region, service string
-	token                  string // of the session; empty without one
-	date                   string // X-Amz-Date as sent, whose day is that of the scope
+	token                  string // session token; empty without one
+	date                   string // X-Amz-Date as sent; its day must equal the day of the scope
 	time                   time.Time
-	headers                []string // signed ones: lower case, sorted, none twice
+	headers                []string // names of the signed headers: lower case, sorted, without duplicates
 	signature              []byte
 }
 
@@ -48,7 +48,8 @@ func parseSigned(r *http.Request) (*signed, error) {
 	if q.date == "" {
 		return nil, refuse(incomplete, "Authorization header requires existence of an 'X-Amz-Date' header.")
 	}
-	if q.time, err = time.Parse(dateForm, q.date); err != nil || len(q.date) != len(dateForm) { // Parse would take a fraction
+	// the length is checked because Parse would accept a fraction
+	if q.time, err = time.Parse(dateForm, q.date); err != nil || len(q.date) != len(dateForm) {
 		return nil, refuse(incomplete, "Date must be in ISO-8601 'basic format'. Got '%s'. See http://en.wikipedia.org/wiki/ISO_8601", Clip(q.date))
 	}
 	if q.date[:8] != scopeDay {
@@ -57,7 +58,7 @@ func parseSigned(r *http.Request) (*signed, error) {
 	return q, nil
 }
 
-// parseAuthorization returns the day of the scope.
+// parseAuthorization parses the Authorization header and returns the day of the credential scope.
 func (q *signed) parseAuthorization(header string) (day string, err error) {
 	rest, ok := strings.CutPrefix(header, algorithm+" ")
 	if !ok {
@@ -92,7 +93,7 @@ func (q *signed) parseAuthorization(header string) (day string, err error) {
 	return scope[1], nil
 }
 
-// inOrder reports whether names are header names in lower case, sorted, none twice.
+// inOrder reports whether names are lower-case header names, sorted and without duplicates.
 func inOrder(names []string) bool {
 	for i, name := range names {
 		if name == "" || strings.ToLower(name) != name || (i > 0 && names[i-1] >= name) {
@@ -102,7 +103,8 @@ func inOrder(names []string) bool {
 	return true
 }
 
-// checkSignedHeaders refuses a signature that does not cover the host and all x-amz- headers, such as the date and the target.
+// checkSignedHeaders refuses a signature that does not cover the host and all x-amz- headers, for example the
+// date and the target.
 func (q *signed) checkSignedHeaders(r *http.Request) error {
 	must := []string{"host"}
 	for name := range r.Header {
@@ -118,7 +120,7 @@ func (q *signed) checkSignedHeaders(r *http.Request) error {
 	return nil
 }
 
-// canonicalRequest is step 5 of service-api.md 1.4.
+// canonicalRequest performs step 5 of service-api.md 1.4.
 func (q *signed) canonicalRequest(r *http.Request, payload string) (string, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -139,7 +141,8 @@ func (q *signed) canonicalRequest(r *http.Request, payload string) (string, erro
 // pathEscapes turns the encoding of a query into that of a path.
 var pathEscapes = strings.NewReplacer("+", "%20", "%2F", "/")
 
-// canonicalPath encodes an encoded path again, as GameLift's clients do. It is the path before a proxy has taken a prefix away.
+// canonicalPath encodes the already encoded path a second time, as GameLift's clients do. If a proxy has
+// removed a prefix, the path includes it.
 func canonicalPath(r *http.Request) string {
 	sent := (&url.URL{Path: Prefix(r)}).EscapedPath() + r.URL.EscapedPath()
 	if sent == "" {
@@ -148,7 +151,8 @@ func canonicalPath(r *http.Request) string {
 	return pathEscapes.Replace(url.QueryEscape(sent))
 }
 
-// canonicalHeader is the value of a header as it is signed. The server has taken host and length out of the headers.
+// canonicalHeader returns the value of a header as it was signed. net/http moves host and content-length out
+// of the header map, so they need extra cases.
 func canonicalHeader(r *http.Request, name string) string {
 	values := r.Header.Values(name)
 	switch {

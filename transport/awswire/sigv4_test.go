@@ -18,12 +18,12 @@ import (
 	"troupe/transport/awswire/awswiretest"
 )
 
-// setBody gives a request another body than it was signed with.
+// setBody replaces the body of a signed request.
 func setBody(r *http.Request, body string) {
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 }
 
-// serveSigned signs a request, lets it change on the way, and serves it.
+// serveSigned signs a request, calls change to modify it in transit, and serves it.
 func serveSigned(t *testing.T, s *api, protocol string, how awswiretest.Signing, target string, change func(r *http.Request)) reply {
 	t.Helper()
 	body := encode(t, protocol, members{"Limit": 1})
@@ -41,7 +41,7 @@ func TestPathPrefixIsSigned(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, target := range []string{"/", "", "/p", "/p/", "/a/b~c/d-e_f.g", "/with%20space", "/%C3%A4/%2F/x", "/a+b/c:d@e", "/?a=2&a=1&b=%20x&c"} {
 			if protocol == "cbor" && strings.Contains(target, "?") {
-				continue // the operation would stand behind the query
+				continue // the operation would come after the query
 			}
 			if r := serveSigned(t, a, protocol, awswiretest.SignedBy(testKey), target, nil); r.Status != http.StatusOK {
 				t.Errorf("%q: %d %v", target, r.Status, r.Body)
@@ -50,7 +50,7 @@ func TestPathPrefixIsSigned(t *testing.T) {
 	})
 }
 
-// A proxy that is believed says which part of the path it has taken away; callers have signed it.
+// A trusted proxy reports the path prefix that it removed. Callers have signed the path with that prefix.
 func TestAPrefixThatAProxyTakesAwayIsSigned(t *testing.T) {
 	a := newAPI(t, withKeys())
 	for _, c := range []struct {
@@ -82,7 +82,7 @@ func TestASignedRequestPasses(t *testing.T) {
 		with := awswiretest.SignedBy(tokenKey)
 		with.Token = testToken
 		serveSigned(t, a, protocol, with, "/", nil).OK(t)
-		for _, spaced := range []string{"AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA256   "} { // with and without blanks behind the commas
+		for _, spaced := range []string{"AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA256   "} { // with and without spaces after the commas
 			serveSigned(t, a, protocol, awswiretest.SignedBy(testKey), "/", func(r *http.Request) {
 				text := strings.ReplaceAll(r.Header.Get("Authorization"), ", ", ",")
 				r.Header.Set("Authorization", spaced+strings.TrimPrefix(text, "AWS4-HMAC-SHA256 "))
@@ -164,12 +164,12 @@ func TestTheTargetMustBeSigned(t *testing.T) {
 	a := newAPI(t, withKeys())
 	body := []byte(`{}`)
 	r := newRequest("json", "http://host.example/", "ListFleets", body)
-	r.Header.Del("X-Amz-Target") // signed without it
+	r.Header.Del("X-Amz-Target") // signed without this header
 	awswiretest.SignedBy(testKey).Sign(r, body)
 	r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
 	served(t, a, "json", r).Want(t, http.StatusBadRequest, invalidSignature)
 
-	// A signed CBOR request whose protocol is not signed is no JSON request.
+	// A signed CBOR request whose protocol header is not signed must not pass as a JSON request.
 	r = newRequest("cbor", "http://host.example/", "ListFleets", body)
 	protocol := r.Header.Get("Smithy-Protocol")
 	r.Header.Del("Smithy-Protocol")
@@ -227,7 +227,7 @@ func replaceAuthorization(r *http.Request, old, new string) {
 	r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), old, new, 1))
 }
 
-// flip changes the hexadecimal digit behind mark.
+// flip changes the hexadecimal digit that follows mark.
 func flip(r *http.Request, mark string) {
 	text := []byte(r.Header.Get("Authorization"))
 	at := bytes.Index(text, []byte(mark)) + len(mark)
@@ -273,8 +273,8 @@ func TestTheScopesRegionMustBeTheHosts(t *testing.T) {
 	})
 }
 
-// A refusal before the body costs no memory for it. The body is read all the same, because callers read the answer
-// only then.
+// If the headers are refused, no memory is used for the body. The body is read and discarded nevertheless,
+// because callers read the response only after sending it.
 func TestAPIRefusedBeforeTheBody(t *testing.T) {
 	a := newAPI(t, withKeys())
 	for _, c := range []struct {
@@ -330,7 +330,7 @@ func TestNewSigV4RefusesMistakes(t *testing.T) {
 	}
 }
 
-// What signs is AWS's code, what verifies is ours: they must agree on any request.
+// Requests signed by AWS's code must pass our verification, whatever they contain.
 func FuzzSigV4Request(f *testing.F) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	v, err := NewSigV4(SigV4Options{Keys: []Key{{ID: testKey, Secret: testSecret}}, Regions: []string{awswiretest.Region}, Now: func() time.Time { return at }})
@@ -357,7 +357,7 @@ func FuzzSigV4Request(f *testing.F) {
 			}
 			return r
 		}
-		// Made up: never let through, never a panic, and a code of the list.
+		// With an arbitrary Authorization header, verification fails with a known code and without a panic.
 		caller, err := verify(v, newOne(), body)
 		if err == nil {
 			t.Fatalf("let through as %v", caller)
@@ -366,7 +366,7 @@ func FuzzSigV4Request(f *testing.F) {
 		if f, ok := errors.AsType[*Fault](err); !ok || !known[f.Code] || f.Text == "" {
 			t.Fatalf("got %v", f)
 		}
-		// Signed: let through.
+		// A signed request passes.
 		r := newOne()
 		r.Header.Del("Authorization")
 		if plainHeader(name, value) {
@@ -387,7 +387,7 @@ func FuzzSigV4Request(f *testing.F) {
 	})
 }
 
-// plainHeader reports whether a header is one that both sides leave alone.
+// plainHeader reports whether neither the signer nor the server treats this header specially.
 func plainHeader(name, value string) bool {
 	for _, taken := range []string{"Authorization", "Host", "X-Amz-Date", "X-Amz-Target", "X-Amz-Content-Sha256", "X-Amz-Security-Token", "Content-Length", "Transfer-Encoding",
 		"User-Agent", "Expect", "Trailer", "X-Amzn-Trace-Id", "Smithy-Protocol"} {

@@ -19,8 +19,7 @@ func (nowhere) write([]byte) bool                { return true }
 func (nowhere) close()                           {}
 func (nowhere) Close() error                     { return nil }
 
-// Sending allocates nothing in steady state. A cancellable context costs only what watching it
-// costs.
+// In steady state, sending allocates nothing. A cancellable context only costs what it takes to watch it.
 func TestSendAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector changes what is allocated")
@@ -36,7 +35,7 @@ func TestSendAllocatesNothing(t *testing.T) {
 			if err := c.Send(context.Background(), Message{OpCode: 1, TargetGroup: AllPlayers, Payload: payload, Intent: intent}); err != nil {
 				t.Fatal(err)
 			}
-			runtime.Gosched() // lets the writer run
+			runtime.Gosched() // lets the writer goroutine run
 			c.mu.Lock()
 			c.numbers.out.trim(c.numbers.sent)
 			c.mu.Unlock()

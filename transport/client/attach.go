@@ -11,7 +11,7 @@ import (
 
 var errAbandoned = errors.New("client: the attempt was given up")
 
-// onLoginAnswer handles LOGIN_RESPONSE. The reader calls it, so that the next packet finds the connection attached.
+// onLoginAnswer handles LOGIN_RESPONSE. The reader calls it, so the connection is attached before the next packet is read.
 func (c *Client) onLoginAnswer(cn *connection, unit []byte) error {
 	result, err := parseLoginAnswer(unit)
 	switch {
@@ -31,7 +31,7 @@ func milliseconds(ms uint64) time.Duration {
 	return time.Duration(min(ms, math.MaxInt32)) * time.Millisecond
 }
 
-// attach makes a connection the current one, perhaps instead of another, and tells the program.
+// attach makes cn the current connection and reports that to the program. cn may replace another connection.
 func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	if !cn.enter() {
 		return errAbandoned

@@ -9,64 +9,64 @@ import (
 	"troupe/messages/wire"
 )
 
-// Client is one player. Dial makes it; call Close or Abort at the end. Its methods may be called from any goroutine.
-// It outlives its connections, unless Options.Reconnect is off.
+// Client is one player. Dial creates it; the program ends it with Close or Abort. All methods are safe for concurrent
+// use. Unless Options.Reconnect is off, a Client reconnects when its connection is lost.
 type Client struct {
 	// set once, by Dial
 	o      Options
 	open   opener
 	events chan Event
-	life   context.Context // until Close, Abort or the end
+	life   context.Context // ends with Close, Abort or the end of the Client
 	leave  context.CancelFunc
 	done   chan struct{} // closed when every goroutine has ended
-	end    End           // valid once done is closed
+	end    End           // valid after done is closed
 
-	// Each holds one token. The holder of inbox may emit events, and decides from which connection they come; that of moves may
-	// make a Move. The lock order is moves, inbox, mu.
+	// inbox and moves are locks: each holds one token. The holder of inbox may emit events and change the current
+	// connection. The holder of moves may perform a Move. The lock order is moves, inbox, mu.
 	inbox, moves chan struct{}
-	nudge        chan struct{} // ends the wait between two attempts
+	nudge        chan struct{} // interrupts the pause between two attempts
 
 	current atomic.Pointer[connection] // nil while detached; written under mu
 	peer    atomic.Int32
 
-	// The booleans below are independent: the program's wish, the end, a Move and a timer.
+	// The booleans below are independent of each other. They record a request of the program, the end, a Move and a timer.
 	mu           sync.Mutex
 	numbers      numbers
 	closing      bool          // Close or Abort was called
-	leaving      bool          // Close was called: a login that the host may have accepted ends as a leave
-	over         bool          // there will be no other connection
-	moving       bool          // a Move logs in
-	abandonedAt  time.Time     // when the last LOGIN was abandoned; it may still reach the host
-	changed      chan struct{} // closed at the next change; nil while nobody waits
+	leaving      bool          // Close was called: if the host may have accepted a pending login, the Client leaves
+	over         bool          // there will be no more connections
+	moving       bool          // a Move is logging in
+	abandonedAt  time.Time     // when the last LOGIN was abandoned; the host may still receive it
+	changed      chan struct{} // closed at the next change; nil while no goroutine waits
 	ackTimer     *time.Timer   // nil until it is needed
 	ackArmed     bool
 	away         *absence      // nil while attached
-	last         Transport     // of the newest connection
+	last         Transport     // transport of the newest connection
 	prefer       Transport     // transport for reconnecting; may be Auto
-	window       time.Duration // the host's reconnect window, 0 if it announced none
-	tries        int           // attempts since the last loss or before, see recentLosses
+	window       time.Duration // the host's reconnect window; 0 if it announced none
+	tries        int           // number of the next attempt; see recentLosses.next
 	recentLosses recentLosses
-	violated     int       // violations of the numbering since numbers.progress last grew
-	progress     uint64    // numbers.progress at the first of these violations
-	notBefore    time.Time // no attempt before this time, and none that began before it succeeds
+	violated     int       // violations of the numbering since numbers.progress last increased
+	progress     uint64    // value of numbers.progress at the first of these violations
+	notBefore    time.Time // no attempt starts before this time, and an attempt that began earlier does not succeed
 	stop         context.CancelFunc
-	replaced     []*connection // connections that Move has replaced; some may not have ended yet
+	replaced     []*connection // connections that Move has replaced and that may not have ended yet
 
 	reliable, datagrams channelCounters
 	resumes             resumeCounters
 }
 
-// absence is the time between two connections.
+// absence is the time between the loss of a connection and the next connection.
 type absence struct {
 	// set once
 	since time.Time
 	end   End
-	fast  bool // during a Move: the program has to be told that the fast channel is down
+	fast  bool // a Move was running: the program must still be told that the fast channel is down
 
 	// guarded by mu
-	told     bool // the program knows
+	told     bool // the loss was reported to the program
 	attempts int
-	silence  time.Duration // of a host, that the current attempt over KCP bears
+	silence  time.Duration // how long the host may be silent in the current attempt over KCP
 }
 
 func newClient(o *Options, open opener) *Client {
@@ -80,7 +80,7 @@ func newClient(o *Options, open opener) *Client {
 	return c
 }
 
-// PeerID is the player's number in the game session.
+// PeerID returns the player's number in the game session.
 func (c *Client) PeerID() int32 { return c.peer.Load() }
 
 // Transport returns the transport of the newest connection: WS, WSS or KCP.
@@ -90,7 +90,7 @@ func (c *Client) Transport() Transport {
 	return c.last
 }
 
-// Attached reports whether the Client has a connection that it does not know to be lost.
+// Attached reports whether the Client has a connection and has not noticed that it is lost.
 func (c *Client) Attached() bool {
 	cn := c.current.Load()
 	if cn == nil {
@@ -101,11 +101,12 @@ func (c *Client) Attached() bool {
 	return cn.cause == nil
 }
 
-// Events returns the channel of received events, in order, across connections. It is closed after Done, at the end of the
-// Client; events that are still in its buffer can be taken then.
+// Events returns the channel of received events. They are in order, also across connections. The channel is closed
+// after Done, when the Client has ended. Events that are still in its buffer can be read after that.
 func (c *Client) Events() <-chan Event { return c.events }
 
-// Done is closed when the Client has ended, not while a lost connection may be resumed. Then only Events is to be closed.
+// Done returns a channel that is closed when the Client has ended. It stays open while a lost connection may be
+// resumed. Events is closed right after it.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
 // End returns how the Client ended. It is zero before Done is closed.
@@ -116,11 +117,11 @@ func (c *Client) End() End {
 	return End{}
 }
 
-// FastUp reports whether messages of intent Fast go by the fast channel.
+// FastUp reports whether messages with intent Fast use the fast channel.
 func (c *Client) FastUp() bool { return c.current.Load().fastUp() }
 
-// FastErr returns why the current connection has no fast channel, or none any more. It is nil while the channel is up or is
-// first being set up, and without Options.Fast.
+// FastErr returns why the current connection has no working fast channel. It returns nil while the channel is up, while
+// it is being set up for the first time, and without Options.Fast.
 func (c *Client) FastErr() error {
 	cn := c.current.Load()
 	if cn == nil || cn.fast == nil {
@@ -132,10 +133,10 @@ func (c *Client) FastErr() error {
 // Send sends one message.
 //
 // A reliable message is kept until the host has it. If Send returns nil, the message
-// arrives exactly once, or the Client ends (the package comment has the exception of
-// hosts that do not number messages). Send waits while the send buffer is full, which
-// may last until events are taken. If the connection is lost and the buffer is full, it
-// fails with ErrBufferFull.
+// arrives exactly once, or the Client ends. (For hosts that do not number messages, the
+// package comment describes an exception.) Send waits while the send buffer is full. The
+// wait may last until the program takes events. If the connection is lost and the buffer
+// is full, Send fails with ErrBufferFull.
 //
 // A fast message never waits. Without a connection it is dropped, and counted in
 // Stats.Fast.Unsent.
@@ -156,13 +157,13 @@ func (c *Client) Send(ctx context.Context, m Message) error {
 	return c.put(ctx, &h, m.Intent == Fast)
 }
 
-// JoinGroup asks to join a group, a positive number. An EventMembership brings the
-// result. JoinGroup, LeaveGroup and RequestMembership are sent like reliable messages.
+// JoinGroup asks to join a group, which is a positive number. The host answers with an
+// EventMembership. JoinGroup, LeaveGroup and RequestMembership are sent like reliable messages.
 func (c *Client) JoinGroup(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpJoinGroup, group, 1)
 }
 
-// LeaveGroup asks to leave a group. The members that remain get an EventMembership.
+// LeaveGroup asks to leave a group. The remaining members get an EventMembership.
 func (c *Client) LeaveGroup(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpLeaveGroup, group, 1)
 }
@@ -172,7 +173,8 @@ func (c *Client) RequestMembership(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpRequestGroupMembership, group, AllPlayers)
 }
 
-// group sends a group command, always reliably: official clients prefer the fast channel, where it may be lost.
+// group sends a group command. It always uses the reliable channel. Official clients prefer the
+// fast channel, where the command may be lost.
 func (c *Client) group(ctx context.Context, op, group, least int32) error {
 	if err := checkGroup(group, least); err != nil {
 		return err
@@ -184,9 +186,9 @@ func (c *Client) group(ctx context.Context, op, group, least int32) error {
 	return c.put(ctx, &h, false)
 }
 
-// Close sends messages that are still queued, leaves the game session with close code 1000, and returns when no goroutine is
-// left, after three seconds or so at most. It cannot tell the host while the connection is lost: then the host holds the seat
-// until its window is over, unless it has accepted a new login meanwhile.
+// Close sends the queued messages and leaves the game session with close code 1000. It returns when all goroutines have
+// ended, after about three seconds at most. While the connection is lost, Close cannot notify the host. The host then
+// reserves the player's seat until its reconnect window ends, unless it has accepted a new login in the meantime.
 func (c *Client) Close() {
 	if cn := c.depart(true); cn != nil {
 		c.awaitWritten(cn)
@@ -195,7 +197,8 @@ func (c *Client) Close() {
 	<-c.done
 }
 
-// Abort drops the connection without a close frame, ends the Client, and returns when no goroutine is left. The player may come back.
+// Abort drops the connection without a close frame and ends the Client. It returns when all goroutines have
+// ended. The player may log in again later.
 func (c *Client) Abort() {
 	if cn := c.depart(false); cn != nil {
 		cn.link.abort()
@@ -203,7 +206,7 @@ func (c *Client) Abort() {
 	<-c.done
 }
 
-// depart starts the end from this side: the program can send nothing any more, and gets no events.
+// depart starts the end from this side. After it, the program can send nothing more and gets no more events.
 func (c *Client) depart(leave bool) *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +217,7 @@ func (c *Client) depart(leave bool) *connection {
 	return c.current.Load()
 }
 
-// awaitWritten waits until everything is written, or for closeTimeout.
+// awaitWritten waits until everything is written, at most for closeTimeout.
 func (c *Client) awaitWritten(cn *connection) {
 	late := time.After(closeTimeout)
 	for {

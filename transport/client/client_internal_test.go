@@ -49,7 +49,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A game that sets a longer limit than that for acknowledgements means both: it knows that its host may stand still.
+// If a game sets StallMax above unackedMax, the host may also acknowledge nothing for that long,
+// because the game knows that its host may pause.
 // RL-115.
 func TestAHostMayAcknowledgeNothingForAsLongAsItMayBeSilent(t *testing.T) {
 	for stall, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Second: 10 * time.Second, 35 * time.Second: 35 * time.Second} {
@@ -79,7 +80,7 @@ func TestTransportNames(t *testing.T) {
 	}
 }
 
-// bare is a client with a connection that was never opened.
+// bare returns a client with a connection that was never opened.
 func bare(o Options) (*Client, *connection) {
 	o.EventsMax = cmp.Or(o.EventsMax, 1)
 	o.SendBufferMessages = cmp.Or(o.SendBufferMessages, 100)
@@ -90,7 +91,7 @@ func bare(o Options) (*Client, *connection) {
 	return c, cn
 }
 
-// Send refuses messages that the host would silently drop, and sends none of them.
+// Send refuses messages that the host would drop silently, and sends none of them.
 func TestSendRefusesWhatTheHostWouldDrop(t *testing.T) {
 	h := newFakeHost(t)
 	c := h.dial(Options{})
@@ -132,7 +133,7 @@ func TestSendRefusesWhatTheHostWouldDrop(t *testing.T) {
 	}
 }
 
-// fakePath keeps the written datagrams.
+// fakePath stores the written datagrams.
 type fakePath struct {
 	mu      sync.Mutex
 	written []wire.Header
@@ -153,7 +154,8 @@ func (p *fakePath) write(unit []byte) bool {
 
 func (p *fakePath) close() { p.closed = true }
 
-// TestFastCounts: unsent, stale, malformed and dropped messages are counted apart, and each channel. The counts can be reset.
+// TestFastCounts checks that unsent, stale, malformed and dropped messages are counted separately,
+// for each channel. The counts can be reset.
 func TestFastCounts(t *testing.T) {
 	h := newFakeHost(t)
 	c := h.dial(Options{Fast: true, EventsMax: 1})
@@ -203,8 +205,8 @@ func TestFastCounts(t *testing.T) {
 	}
 }
 
-// The handshake repeats with the delays of the official clients (realtime.md 7.1) until its
-// answer comes; only the first answer counts.
+// The handshake is repeated with the intervals of the official clients (realtime.md 7.1) until it
+// is answered. Only the first answer counts.
 func TestAFastHandshakeRepeatsUntilItIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, cn := bare(Options{Fast: true})
@@ -218,7 +220,7 @@ func TestAFastHandshakeRepeatsUntilItIsAnswered(t *testing.T) {
 			return wire.AppendUDPConnect(dst, 7, seq)
 		})
 		time.Sleep(20 * time.Second)
-		cn.fast.answer(wire.OpVerifyIdentityResponse, true) // the answer of another kind of handshake
+		cn.fast.answer(wire.OpVerifyIdentityResponse, true) // the answer to another kind of handshake
 		if c.FastUp() {
 			t.Error("up by an answer to what was not asked")
 		}
@@ -241,8 +243,7 @@ func TestAFastHandshakeRepeatsUntilItIsAnswered(t *testing.T) {
 	})
 }
 
-// A program that takes no events can close, and a helper goroutine that waits to report an
-// event ends with the connection.
+// Close works even if the program takes no events. A helper goroutine that is waiting to report an event ends with the connection.
 func TestCloseDoesNotWaitForTheProgram(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{Fast: true, EventsMax: 1})

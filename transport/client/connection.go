@@ -6,46 +6,46 @@ import (
 	"time"
 )
 
-// connection is one connection of a Client: a link, the fast channel beside it, and their goroutines.
+// connection is one connection of a Client: a link, its fast channel, and their goroutines.
 type connection struct {
 	// set once
 	client    *Client
 	transport Transport
 	began     time.Time
-	silence   time.Duration // of a host, that a handshake over KCP bears; 0: no limit
+	silence   time.Duration // how long the host may be silent in a handshake over KCP; 0 for no limit
 	fast      *fastChannel  // nil without a fast channel
-	login     chan error    // holds the result of LOGIN, once it is answered
-	writer    func()        // write, bound once, so that it allocates nothing
-	abandoned chan struct{} // closed under client.mu when the connection must not become the current one
+	login     chan error    // receives the result of LOGIN when the host has answered
+	writer    func()        // the method write, bound once so that it allocates nothing
+	abandoned chan struct{} // closed, under client.mu, if the connection must not become the current one
 	done      chan struct{} // closed when every goroutine has ended
-	end       End           // valid once done is closed
+	end       End           // valid after done is closed
 
 	// owned by the caller of onUnit
-	answered bool // the first unit has come
+	answered bool // the first unit has arrived
 
 	// guarded by client.mu
-	link   link      // nil until it is open
-	asked  bool      // LOGIN was sent, or may have been
-	said   uint64    // the highest received number, as LOGIN reported it
-	since  time.Time // when it became the current one; zero if it did not
+	link   link      // nil until it is opened
+	asked  bool      // LOGIN was sent, or may have been sent
+	said   uint64    // the highest received number, as sent in LOGIN
+	since  time.Time // when it became the current connection; zero if it has not
 	writes writerState
-	cause  error // why this side dropped it
+	cause  error // why this side dropped the connection; nil if it did not
 
-	alive context.Context // until the link has ended
+	alive context.Context // ends when the link has ended
 	ended context.CancelFunc
 
-	// mu is held to end alive, after which no helper starts and no datagram is processed.
+	// mu is held while alive is ended. After that, no helper starts and no datagram is processed.
 	mu      sync.Mutex
 	helpers sync.WaitGroup
 }
 
-// writerState says whether the writer of a connection runs.
+// writerState says whether the writer of a connection is running.
 type writerState uint8
 
 const (
 	writerIdle writerState = iota
 	writerRunning
-	writerBroken // the link can no longer be written to; final
+	writerBroken // writing to the link is no longer possible; final
 )
 
 func newConnection(c *Client, t Transport) *connection {
@@ -59,19 +59,19 @@ func newConnection(c *Client, t Transport) *connection {
 	c.mu.Unlock()
 	cn.writer = cn.write
 	cn.alive, cn.ended = context.WithCancel(context.Background())
-	if c.o.Fast || t == KCP { // a host may use the fast channel of KCP even if Options.Fast is not set
+	if c.o.Fast || t == KCP { // a host may use the fast channel of KCP even without Options.Fast
 		cn.fast = &fastChannel{c: cn, highest: -1, answered: make(chan struct{})}
 	}
 	return cn
 }
 
-// fastUp reports whether there is a fast channel; cn may be nil.
+// fastUp reports whether the fast channel is up. cn may be nil.
 func (cn *connection) fastUp() bool { return cn != nil && cn.fast != nil && cn.fast.up() }
 
-// takeFastDown is fastChannel.takeDown; cn may be nil.
+// takeFastDown calls fastChannel.takeDown. cn may be nil.
 func (cn *connection) takeFastDown() bool { return cn != nil && cn.fast != nil && cn.fast.takeDown() }
 
-// spawn starts a helper that ends soon after alive; none starts after that.
+// spawn starts a helper, which must end soon after alive has ended. It does nothing if alive has ended already.
 func (cn *connection) spawn(helper func()) {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
@@ -90,7 +90,7 @@ func (cn *connection) drop(cause error) {
 	cn.link.abort()
 }
 
-// onEnd is called by the link, last.
+// onEnd is called once by the link, as its last call.
 func (cn *connection) onEnd(end End) {
 	cn.mu.Lock()
 	cn.ended()

@@ -12,11 +12,12 @@ import (
 	"troupe/messages/wire"
 )
 
-// Dial opens a connection and logs in. The context bounds Dial only, not the Client; when it ends, nothing of the attempt is
-// left. If the host refuses the login, the error is a *RefusedError, up to two seconds later because of the closing handshake.
-// If there is no connection, or it ends before the login is answered, it is an *EndError. If the context or
-// Options.DialTimeout ends first, it wraps that one's error. If the host asks the client to try later, Dial does so for as
-// long as the context allows.
+// Dial opens a connection and logs in. The context limits only Dial, not the Client. If Dial fails, nothing of the
+// attempt is left running. If the host asks the client to try later, Dial does so as long as the context allows.
+//
+// If the host refuses the login, the error is a *RefusedError. Because of the closing handshake, Dial may return it up
+// to two seconds late. If no connection can be made, or it ends before the login is answered, the error is an
+// *EndError. If the context or Options.DialTimeout ends first, the error wraps the context's error.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -42,7 +43,7 @@ func dial(ctx context.Context, o *Options, open opener) (*Client, error) {
 	}
 }
 
-// dialContext opens a TCP connection or a UDP socket.
+// dialContext opens a TCP connection or a UDP socket. Only for UDP may local be valid; it is then the local address.
 func (o *Options) dialContext(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) {
 	if o.DialContext != nil {
 		conn, err := o.DialContext(ctx, network, local, address)
@@ -58,7 +59,7 @@ func (o *Options) dialContext(ctx context.Context, network string, local netip.A
 	return d.DialContext(ctx, network, address)
 }
 
-// wait waits for d. False: ctx ends first, or will.
+// wait waits for d. It returns false if ctx ends first, or at once if the deadline of ctx is earlier.
 func wait(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
@@ -71,7 +72,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// connect logs in over a transport. Auto begins with the one that worked last.
+// connect logs in over a transport. Auto first tries the transport that worked last.
 func (c *Client) connect(ctx context.Context, t Transport) error {
 	if t != Auto {
 		return c.attempt(ctx, t)
@@ -90,7 +91,7 @@ func (c *Client) connect(ctx context.Context, t Transport) error {
 	return nil
 }
 
-// attemptFirst is the first attempt of Auto. It leaves time for another one.
+// attemptFirst makes the first attempt of Auto. It leaves enough time for a second one.
 func (c *Client) attemptFirst(ctx context.Context, t Transport) error {
 	bound := c.o.AutoTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -101,13 +102,13 @@ func (c *Client) attemptFirst(ctx context.Context, t Transport) error {
 	return c.attempt(ctx, t)
 }
 
-// answered reports whether the host itself refused the login, as it would on any transport.
+// answered reports whether the host itself refused the login. It would refuse it over any other transport, too.
 func answered(err error) bool {
 	var end *EndError
 	return errors.Is(err, ErrRefused) || errors.As(err, &end) && end.End.Code != 0
 }
 
-// attempt opens one link and logs in over it. Without an error the new connection is, or was, the current one.
+// attempt opens one link and logs in over it. If it returns nil, the new connection became the current one. It may have ended since.
 func (c *Client) attempt(ctx context.Context, t Transport) error {
 	cn := newConnection(c, t)
 	l, err := c.open(ctx, t, &c.o, cn)
@@ -134,7 +135,8 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	return c.dialError(ctx, t, err)
 }
 
-// abandon keeps a connection from becoming the current one. If it already was, it returns false. It is called once.
+// abandon prevents a connection from becoming the current one. It returns false if the connection
+// already was the current one. It is called once.
 func (c *Client) abandon(cn *connection, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +144,7 @@ func (c *Client) abandon(cn *connection, err error) bool {
 		return false
 	}
 	close(cn.abandoned)
-	if cn.asked && !errors.Is(err, ErrRefused) { // a refused login cannot come late
+	if cn.asked && !errors.Is(err, ErrRefused) { // a refused login cannot succeed later
 		c.abandonedAt = time.Now()
 	}
 	return true
@@ -156,7 +158,7 @@ type attemptError struct {
 func (e *attemptError) Error() string { return e.text }
 func (e *attemptError) Unwrap() error { return e.cause }
 
-// dialError describes a failed attempt. It wraps the error of a context that ended, a *RefusedError or an *EndError.
+// dialError describes a failed attempt. The result wraps the error of an ended context, a *RefusedError or an *EndError.
 func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(cause, err)
@@ -197,14 +199,14 @@ func (c *Client) logIn(ctx context.Context, cn *connection) error {
 	case <-cn.done:
 	}
 	select {
-	case err := <-cn.login: // the answer came before the end
+	case err := <-cn.login: // the answer arrived before the end
 		return err
 	default:
 		return &EndError{cn.end}
 	}
 }
 
-// parseLoginAnswer reads LOGIN_RESPONSE.
+// parseLoginAnswer parses a LOGIN_RESPONSE.
 func parseLoginAnswer(unit []byte) (wire.LoginResult, error) {
 	var h wire.Header
 	if err := parse(&h, unit); err != nil {

@@ -14,7 +14,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// What a host may do with a login. A host that has ended the connection, or that is late, gives no answer.
+// What a host may do with a login. A non-nil result is ignored if the host has ended the connection or its answer is late.
 func accepts(*hostLink) *wire.LoginResult { return nil }
 func refuses(*hostLink) *wire.LoginResult { return &wire.LoginResult{} }
 
@@ -33,7 +33,7 @@ func saysNothing(l *hostLink) *wire.LoginResult {
 	return &wire.LoginResult{}
 }
 
-// before has a host send a unit before its answer.
+// before makes a host send a unit before its answer.
 func before(unit []byte) func(l *hostLink) *wire.LoginResult {
 	return func(l *hostLink) *wire.LoginResult {
 		l.units <- unit
@@ -41,10 +41,10 @@ func before(unit []byte) func(l *hostLink) *wire.LoginResult {
 	}
 }
 
-// answers are those of each transport; nil: opening fails; absent: opening blocks.
+// answers has the answer of each transport. If it is nil, opening fails. If there is none, opening blocks.
 type answers = map[Transport]func(l *hostLink) *wire.LoginResult
 
-// answering is a fakeHost with these answers.
+// answering returns a fakeHost with these answers.
 func answering(t *testing.T, all answers) *fakeHost {
 	h := newFakeHost(t)
 	h.down = make(map[Transport]error)
@@ -61,11 +61,11 @@ func answering(t *testing.T, all answers) *fakeHost {
 
 var errUnreachable = errors.New("unreachable")
 
-// TestAuto: which transports Auto tries, when, and with what result.
+// TestAuto checks which transports Auto tries, when, and with what result.
 func TestAuto(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers  answers
-		patience time.Duration // of the context; 0 for none
+		patience time.Duration // timeout of the context; 0 for none
 		opened   []Transport
 		at       []time.Duration
 		used     Transport
@@ -121,7 +121,7 @@ func TestAuto(t *testing.T) {
 				}
 				got.Close()
 			}
-			synctest.Wait() // other attempts have ended; else the bubble fails the test
+			synctest.Wait() // other attempts must have ended, otherwise the bubble fails the test
 			for i, l := range h.links {
 				if l.how == "" {
 					t.Errorf("link %d is left open", i)
@@ -131,7 +131,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestDialEnds: Dial returns the right error for each answer, and leaves no link open.
+// TestDialEnds checks that Dial returns the right error for each answer, and leaves no link open.
 func TestDialEnds(t *testing.T) {
 	hello := unitOf(wire.NewPingResult(1))
 	for name, c := range map[string]struct {
@@ -172,7 +172,7 @@ func TestDialEnds(t *testing.T) {
 
 // A login's answer counts even if the host closes right after it.
 func TestALoginAnswerCountsIfTheHostClosesAtOnce(t *testing.T) {
-	for range 100 { // Dial may find both the answer and the end
+	for range 100 { // because Dial may find both the answer and the end, in random order
 		with(t, func(t *testing.T, h *fakeHost) {
 			h.enter = func(_ int, l *hostLink) *wire.LoginResult {
 				l.cn.onUnit(unitOf(wire.NewLoginResult(&wire.LoginResult{Success: true, PeerID: 7})))

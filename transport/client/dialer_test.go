@@ -14,22 +14,22 @@ import (
 	"troupe/transport/client"
 )
 
-// dialer is an Options.DialContext that can go bad.
+// dialer is an Options.DialContext that the test can make fail (bad).
 type dialer struct {
 	web
 	bad  atomic.Pointer[badDialer]
-	open atomic.Int32 // connections that nobody has closed
+	open atomic.Int32 // connections that are still open
 }
 
-// badDialer is one way to go wrong.
+// badDialer is one way to fail.
 type badDialer struct {
 	dial func(ctx context.Context, good func() (net.Conn, error)) (net.Conn, error)
 	err  error         // what the Client's error must match
 	late time.Duration // how long after the end of its context it returns
-	wait bool          // it waits for the end of its context
+	wait bool          // it blocks until its context ends
 }
 
-// tracked counts itself as long as it is open.
+// tracked is a connection that is counted in dialer.open while it is open.
 type tracked struct {
 	net.Conn
 	d      *dialer
@@ -77,7 +77,7 @@ var badDialers = map[string]*badDialer{
 	"nothing": {dial: func(context.Context, func() (net.Conn, error)) (net.Conn, error) { return nil, nil }},
 }
 
-// closedAtOnce returns connections that have ended.
+// closedAtOnce returns connections that are already closed.
 var closedAtOnce = &badDialer{err: net.ErrClosed, dial: func(_ context.Context, good func() (net.Conn, error)) (net.Conn, error) {
 	c, err := good()
 	if err == nil {
@@ -93,7 +93,7 @@ var rigs = map[string]func(w web) *rig{
 	"kcp": func(w web) *rig { return w.newKCPRig(accepted, echo) },
 }
 
-// eachBad runs a test with every bad dialer and every transport. In the end no connection may be open, and no goroutine runs.
+// eachBad runs a test with every bad dialer over every transport. At the end no connection may be open, and no goroutine may run.
 func eachBad(t *testing.T, all map[string]*badDialer, test func(t *testing.T, r *rig, o client.Options, d *dialer, bad *badDialer)) {
 	for how, bad := range all {
 		for over, newRig := range rigs {
@@ -112,7 +112,8 @@ func eachBad(t *testing.T, all map[string]*badDialer, test func(t *testing.T, r 
 	}
 }
 
-// Whatever a program's DialContext does, Dial returns the dialer's error, or that of its own context, and leaves nothing.
+// Whatever a program's DialContext does, Dial returns the dialer's error or that of its own context. It
+// leaves no connection and no goroutine behind.
 func TestDialWithABadDialer(t *testing.T) {
 	eachBad(t, badDialers, func(t *testing.T, r *rig, o client.Options, d *dialer, bad *badDialer) {
 		for _, auto := range []bool{false, true} {
@@ -157,7 +158,8 @@ func TestDialWithABadDialer(t *testing.T) {
 	}
 }
 
-// A DialContext that goes bad while the Client is away is tried until the host's window is over. Close ends that at once.
+// If DialContext fails while the Client reconnects, the Client keeps trying until the host's
+// reconnect window ends. Close ends that at once.
 func TestReconnectWithABadDialer(t *testing.T) {
 	eachBad(t, badDialers, func(t *testing.T, r *rig, o client.Options, d *dialer, bad *badDialer) {
 		c, _ := r.dial(o)
@@ -181,11 +183,11 @@ func TestReconnectWithABadDialer(t *testing.T) {
 	})
 }
 
-// A DialContext that goes bad for the fast channel does not harm the rest: the program is told, and messages use the reliable
-// channel. KCP needs no socket for it.
+// If DialContext fails for the fast channel, the rest still works: the program is notified, and messages use the
+// reliable channel. KCP needs no separate socket for the fast channel.
 func TestFastWithABadDialer(t *testing.T) {
 	eachBad(t, badDialers, func(t *testing.T, r *rig, o client.Options, d *dialer, bad *badDialer) {
-		if r.over == client.KCP || bad.late > 0 { // a socket is as good late as soon
+		if r.over == client.KCP || bad.late > 0 { // a late socket works as well as an early one
 			return
 		}
 		login := d.newFastRig(verified).secureLogin()

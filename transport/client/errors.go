@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// Errors of Dial, Send and the group commands. They match with errors.Is.
+// Errors of Dial, Send and the group commands. Compare them with errors.Is.
 var (
-	// ErrRefused: the host did not accept the login.
+	// ErrRefused means that the host did not accept the login.
 	ErrRefused = errors.New("client: login refused")
-	// ErrClosed: the Client or the connection has ended; it matches net.ErrClosed.
+	// ErrClosed means that the Client or the connection has ended. It matches net.ErrClosed.
 	ErrClosed = fmt.Errorf("client: connection has ended: %w", net.ErrClosed)
-	// ErrDetached: the connection is lost and has not come back yet.
+	// ErrDetached means that the connection is lost and not resumed yet.
 	ErrDetached = errors.New("client: not connected at the moment")
-	// ErrBufferFull: the connection is lost, and until it comes back there is no room for another message.
+	// ErrBufferFull means that the connection is lost and the send buffer has no room until it is resumed.
 	ErrBufferFull = errors.New("client: send buffer is full while not connected")
-	// ErrTooLarge: a payload is larger than PayloadMax.
+	// ErrTooLarge means that a payload is larger than PayloadMax.
 	ErrTooLarge = fmt.Errorf("client: payload is larger than %d bytes", PayloadMax)
-	// ErrNoTarget: a message has no target.
+	// ErrNoTarget means that a message has no target.
 	ErrNoTarget = errors.New("client: message without a target")
-	// ErrOpCode: an op code belongs to the protocol itself.
+	// ErrOpCode means that an op code is reserved for the protocol itself.
 	ErrOpCode = errors.New("client: op code is reserved")
 )
 
-// Errors that End.Err and Client.FastErr match.
+// Errors that End.Err and Client.FastErr may match.
 var (
-	// ErrSilent: nothing came from the host for Options.SilenceMax. With KCP also: nothing came for Options.StallMax despite
-	// probes, or no acknowledgement for 10 s, or StallMax if that is longer.
+	// ErrSilent means that nothing has arrived from the host for Options.SilenceMax. Over KCP it also means that the
+	// host answered no ping for Options.StallMax, or acknowledged nothing for 10 s or StallMax, whichever is longer.
 	ErrSilent = errors.New("client: the host is silent")
-	// ErrGaveUp: the connection could not be resumed in time, or new ones failed again and again.
+	// ErrGaveUp means that the connection could not be resumed in time, or that new connections failed again and again.
 	ErrGaveUp = errors.New("client: did not come back")
-	// ErrFastRefused: the host does not offer the fast channel, or not to this client.
+	// ErrFastRefused means that the host does not offer the fast channel, or not to this client.
 	ErrFastRefused = errors.New("client: the host refused the fast channel")
-	// ErrFastSilent: the host does not answer probes by the fast channel. The client tries another handshake.
+	// ErrFastSilent means that the host does not answer probes over the fast channel. The client starts another handshake.
 	ErrFastSilent = errors.New("client: nothing comes by the fast channel")
 )
 
@@ -43,9 +43,9 @@ var errDropped = errors.New("client: dropped here")
 
 // RefusedError is a login that the host did not accept. It matches ErrRefused.
 type RefusedError struct {
-	// RetryAfter is how long the host asks the client to wait; 0: do not try again.
+	// RetryAfter is how long the host asks the client to wait. If it is 0, do not try again.
 	RetryAfter time.Duration
-	// Reason is a short text; empty if the host gives none, as for an id that it does not know.
+	// Reason is a short text. It is empty if the host gives no reason, for example for an id that it does not know.
 	Reason string
 }
 
@@ -63,7 +63,8 @@ func (e *RefusedError) Error() string {
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// EndError: Dial got no connection, or it ended before the login was answered. It matches ErrClosed, and all that End.Err matches.
+// EndError means that Dial got no connection, or that it ended before the login was answered. It matches
+// ErrClosed and everything that End.Err matches.
 type EndError struct{ End End }
 
 // Error describes the end.

@@ -17,17 +17,17 @@ const (
 	EventMessage EventKind = iota + 1
 	// EventMembership lists the current members of a group.
 	EventMembership
-	// EventFastUp tells that messages of intent Fast go by the fast channel from now on.
+	// EventFastUp reports that messages with intent Fast use the fast channel from now on.
 	EventFastUp
-	// EventFastDown tells that the fast channel is not up, or not any more (Client.FastErr says why): messages of intent Fast go
-	// by the reliable channel. An EventFastUp may follow: a lost path is set up again while the connection lasts. After a Move,
-	// EventFastDown is about the old connection.
+	// EventFastDown reports that the fast channel could not be set up or is down; Client.FastErr returns the reason.
+	// Messages with intent Fast then use the reliable channel. While the connection lasts, the client tries to set up
+	// the channel again, so an EventFastUp may follow. After a Move, EventFastDown is about the old connection.
 	EventFastDown
-	// EventDetached tells that the connection is lost and that the client reconnects.
+	// EventDetached reports that the connection is lost and that the client reconnects.
 	EventDetached
-	// EventReconnected tells that the client has reconnected. The missed messages follow.
+	// EventReconnected reports that the client has reconnected. The missed messages follow.
 	EventReconnected
-	// EventGap tells that the host could not keep all of the missed messages. The rest follows.
+	// EventGap reports that the host could not keep all missed messages. The remaining ones follow.
 	EventGap
 )
 
@@ -41,41 +41,43 @@ func (k EventKind) String() string {
 	return "invalid(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Event is one thing that a Client received. Its slices belong to the receiver.
+// Event is one thing that a Client received. The receiver owns its slices.
 type Event struct {
 	Kind EventKind
 	// Sender is a peer id, or Server.
 	Sender int32
-	// Fast says that the event came by the fast channel.
+	// Fast reports whether the event arrived over the fast channel.
 	Fast bool
 
-	// Of a message; TargetPlayer is the own peer id when it was sent to this player alone.
+	// OpCode, TargetPlayer, TargetGroup and Payload are set for EventMessage. TargetPlayer is the player's own peer id
+	// if the message was sent to this player alone.
 	OpCode       int32
 	TargetPlayer int32
 	TargetGroup  int32
 	Payload      []byte
 
-	// Of a membership.
+	// Group and Players are set for EventMembership.
 	Group   int32
 	Players []int32
 
-	Detached    *End         // of EventDetached: how the connection ended
-	Reconnected *Reconnected // of EventReconnected
-	Gap         *Gap         // of EventGap
+	Detached    *End         // for EventDetached: how the connection ended
+	Reconnected *Reconnected // for EventReconnected
+	Gap         *Gap         // for EventGap
 }
 
-// Reconnected says how a Client was resumed.
+// Reconnected describes a successful reconnection.
 type Reconnected struct {
 	// Transport is the transport of the new connection.
 	Transport Transport
-	// Attempts is the number of attempts, and After the time since the loss.
+	// Attempts is the number of attempts. After is the time since the loss.
 	Attempts int
 	After    time.Duration
-	// Replayed is how many messages under way at the loss are sent again; the host drops duplicates. 0 if it does not number messages.
+	// Replayed is how many messages that were in flight at the loss are sent again. The host drops duplicates. It
+	// is 0 if the host does not number messages.
 	Replayed uint64
-	// Lost is how many messages to this player the host could not keep; an EventGap follows.
+	// Lost is how many messages to this player the host could not keep. If it is not 0, an EventGap follows.
 	Lost uint64
-	// PeerID is the same as before, unless the host does not number messages and did not resume the player.
+	// PeerID is the same as before, unless the host does not number messages and has not resumed the player.
 	PeerID int32
 }
 
@@ -84,17 +86,18 @@ type Gap struct{ Lost uint64 }
 
 // End says how a connection, or the Client, ended.
 type End struct {
-	// Code is the host's close code, 0 if it sent none; Troupe's own are messages.CloseReason, on every transport.
+	// Code is the host's close code, or 0 if it sent none. Troupe hosts use the codes of messages.CloseReason on every transport.
 	Code uint16
 	// Reason is the text that came with the close code.
 	Reason string
-	// Local says that Close or Abort was called before.
+	// Local reports whether Close or Abort was called before the end.
 	Local bool
-	// Err is the error that broke the connection; nil after a close by the host, Close or Abort.
+	// Err is the error that broke the connection. It is nil after a close by the host, Close or Abort.
 	Err error
 }
 
-// Retry says whether to log in again now, later, or not at all. A Client does so by itself, unless Options.Reconnect is off.
+// Retry says whether the player may log in again now, later, or not at all. A Client does so by
+// itself, unless Options.Reconnect is off.
 func (e End) Retry() messages.Retry {
 	switch {
 	case e.Local, errors.Is(e.Err, ErrGaveUp):

@@ -14,7 +14,7 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// inMemory starts a host on a network in memory, and a game session with CreateGameSession.
+// inMemory starts a host on an in-memory network, and creates a game session with CreateGameSession.
 func inMemory(ctx context.Context, change func(*host.Config)) *game {
 	g, err := startGame(ctx, memnet.New(1).Machine(), "127.0.0.1:0", change)
 	if err != nil {
@@ -23,7 +23,7 @@ func inMemory(ctx context.Context, change func(*host.Config)) *game {
 	return g
 }
 
-// join reserves a seat with CreatePlayerSession, and logs in.
+// join reserves a seat with CreatePlayerSession and logs in.
 func (g *game) join(ctx context.Context, player string, o client.Options) *client.Client {
 	id, err := g.seat(ctx, player)
 	if err != nil {
@@ -37,7 +37,7 @@ func (g *game) join(ctx context.Context, player string, o client.Options) *clien
 	return c
 }
 
-// Two players meet in a game session, and one says hello to all.
+// Two players meet in a game session, and one sends a message to all.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -60,7 +60,7 @@ func Example() {
 	// Output: peer 2 hears from peer 1: hello
 }
 
-// A client asks to join a group; all members are then told the new membership.
+// A client asks to join a group. All members are then notified of the new membership.
 func ExampleClient_JoinGroup() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -90,7 +90,7 @@ func ExampleClient_JoinGroup() {
 	// peer 1 to group 7: anybody here?
 }
 
-// A client trusts the roots of a host with a private certificate authority.
+// A client trusts the root certificates of a host with a private certificate authority.
 func ExampleDial_secure() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -112,7 +112,7 @@ func ExampleDial_secure() {
 	// Output: peer 1 over wss
 }
 
-// When the connection ends, End says why, and whether to log in again.
+// When the connection ends, End tells why, and whether the player may log in again.
 func ExampleClient_End() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -151,8 +151,7 @@ func ExampleClient_End() {
 	// it is over
 }
 
-// The program is told when its connection is lost and when it is back. Messages that it sends
-// meanwhile arrive.
+// The program is notified when its connection is lost and when it is resumed. Messages that it sends in between arrive.
 func ExampleOptions_onReconnected() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -13,19 +13,18 @@ import (
 	"troupe/messages/wire"
 )
 
-// fakeHost is a host of one player session with numbered messages, without sockets and
-// actors.
+// fakeHost is a host of one player session with numbered messages. It has no sockets and no actors.
 type fakeHost struct {
 	*testing.T
 	caps   uint64
 	window time.Duration
-	// enter returns the answer to the nth login, from 1; nil for the default.
+	// enter returns the answer to the nth login; the first is 1. A nil result means the default answer.
 	enter func(n int, l *hostLink) *wire.LoginResult
-	// down has the transports that cannot connect, with their error.
+	// down has the error of each transport that cannot connect.
 	down map[Transport]error
 
 	mu     sync.Mutex
-	n      numbers // the host's side of the player session
+	n      numbers // numbering of the host's side
 	joined bool    // a login has succeeded
 	logins []wire.Login
 	dials  []Transport
@@ -33,7 +32,7 @@ type fakeHost struct {
 	links  []*hostLink
 	got    []string
 	gotAt  []time.Time // arrival times of all packets
-	forget uint64      // number of messages that are missing at the next resume
+	forget uint64      // how many messages are missing at the next resume
 }
 
 func newFakeHost(t *testing.T) *fakeHost {
@@ -42,7 +41,7 @@ func newFakeHost(t *testing.T) *fakeHost {
 	return h
 }
 
-// hostLink is one connection to a fakeHost. A goroutine reads it, as a real connection.
+// hostLink is one connection to a fakeHost. It has a reader goroutine, like a real connection.
 type hostLink struct {
 	h     *fakeHost
 	cn    *connection
@@ -50,10 +49,10 @@ type hostLink struct {
 	once  sync.Once
 	over  chan struct{}
 	end   End
-	how   string        // which side ended it, and how
+	how   string        // which side ended it, and in which way
 	late  time.Duration // delay of the answer to the login
-	turns chan struct{} // each send takes one turn; nil: no limit
-	path  *fakePath     // of the fast channel, once it is open
+	turns chan struct{} // each send needs one turn; nil for no limit
+	path  *fakePath     // path of the fast channel, once that is open
 }
 
 func (h *fakeHost) open(ctx context.Context, t Transport, _ *Options, cn *connection) (link, error) {
@@ -118,14 +117,14 @@ func (l *hostLink) finish(how string, end End) {
 func (l *hostLink) close() { l.finish("close", End{}) }
 func (l *hostLink) abort() { l.finish("abort", End{Err: net.ErrClosed}) }
 
-// cut ends the link as a broken network does, bye by a close of the host.
+// cut ends the link as a broken network does. bye ends it as a close by the host does.
 func (l *hostLink) cut() { l.finish("cut", End{Err: net.ErrClosed}) }
 
 func (l *hostLink) bye(c messages.CloseReason) {
 	l.finish("bye", End{Code: uint16(c), Reason: c.String()})
 }
 
-// answer sends the answer to a login, late if so set. It is lost if the connection has ended.
+// answer sends the answer to a login, after late. The answer is lost if the connection has ended.
 func (l *hostLink) answer(r *wire.LoginResult) {
 	unit := unitOf(wire.NewLoginResult(r))
 	select {
@@ -164,7 +163,7 @@ func (h *fakeHost) receive(l *hostLink, unit []byte) {
 		return
 	}
 	if l != h.links[len(h.links)-1] {
-		return // taken over
+		return // another login has taken over the player
 	}
 	h.gotAt = append(h.gotAt, time.Now())
 	h.n.numbering = numberingOf(h.caps)
@@ -175,7 +174,7 @@ func (h *fakeHost) receive(l *hostLink, unit []byte) {
 	if fresh && head.OpCode != 0 {
 		h.got = append(h.got, string(head.Payload))
 	}
-	h.n.acksRide = false // the fake has no timer that would send a delayed ack
+	h.n.acksRide = false // the fakeHost has no timer for delayed acks
 	h.flush()
 }
 
@@ -246,7 +245,7 @@ func (h *fakeHost) last() *hostLink {
 	return h.links[len(h.links)-1]
 }
 
-// heard returns the messages of the player so far.
+// heard returns all messages of the player so far.
 func (h *fakeHost) heard() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -259,7 +258,7 @@ func (h *fakeHost) counts() (dials, logins int) {
 	return len(h.dials), len(h.logins)
 }
 
-// try connects a client and logs it in.
+// try dials the fakeHost and returns the error.
 func (h *fakeHost) try(ctx context.Context, o Options) (*Client, error) {
 	o.Addr, o.PlayerSessionID = "localhost:1900", "p"
 	o, err := o.withDefaults()
@@ -269,7 +268,7 @@ func (h *fakeHost) try(ctx context.Context, o Options) (*Client, error) {
 	return dial(ctx, &o, h.open)
 }
 
-// dial is try where nothing may fail.
+// dial dials the fakeHost. An error fails the test.
 func (h *fakeHost) dial(o Options) *Client {
 	h.Helper()
 	c, err := h.try(h.Context(), o)

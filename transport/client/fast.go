@@ -8,49 +8,51 @@ import (
 	"troupe/messages/wire"
 )
 
-// Repeats of a handshake's packet, as the official clients do them for UDP (realtime.md 7.1).
+// Intervals between repetitions of a handshake packet. The official clients use the same for UDP (realtime.md 7.1).
 const (
 	repeatFirst = 100 * time.Millisecond
 	repeatMax   = 5 * time.Second
 )
 
-// fastPath carries the fast channel's datagrams: a UDP socket, a DTLS association of its own, or
-// the association of KCP. Write does not keep unit, does not block, and reports whether it was sent.
+// fastPath carries the fast channel's datagrams: a UDP socket, a separate DTLS association,
+// or the association of KCP. write does not retain unit and does not block. It reports
+// whether the datagram was sent.
 type fastPath struct {
 	write func(unit []byte) bool
 	close func()
 }
 
-// fastChannel is the fast channel of one login. It may go down and come up again; the numbers go on.
+// fastChannel is the fast channel of one login. It may go down and come up again. Its packet numbers continue then.
 type fastChannel struct {
 	c *connection
 
 	mu sync.Mutex
-	// guarded by mu, so that numbers and datagrams go in the same order
-	path     *fastPath // nil while there is none
+	// guarded by mu, so that datagrams are sent in the order of their numbers
+	path     *fastPath // nil if there is none
 	state    fastState
-	awaits   int32         // op code of the answer
-	answered chan struct{} // closed when the host has answered; made by open
-	next     int32         // number of the next packet sent
+	awaits   int32         // op code of the expected answer
+	answered chan struct{} // closed when the host has answered; created by open
+	next     int32         // number of the next packet to send
 	highest  int32         // highest number received
 	buf      []byte
-	err      error     // why it is not up; nil before the first reason, and while it is up
-	heard    time.Time // when the last datagram came
-	repeats  bool      // the host has answered a handshake that was already complete
-	toldDown bool      // the program was told that the channel is down
-	wasUp    bool      // it was up when it went down or was closed
+	err      error     // why the channel is not up; nil before the first failure, and while it is up
+	heard    time.Time // when the last datagram arrived
+	repeats  bool      // the host has answered a handshake again that was already complete
+	toldDown bool      // the program was notified that the channel is down
+	wasUp    bool      // the channel was up at some time before it went down or was closed
 }
 
 type fastState uint8
 
 const (
-	fastNew fastState = iota // there is no path, or not yet
+	fastNew fastState = iota // there is no path, or no longer
 	fastAsked
 	fastUp
-	fastDown // for good
+	fastDown // closed for good
 )
 
-// open makes path the channel's own; false if the channel is closed. Awaits is the op code of the host's answer, 0 if none is needed.
+// open starts to use path. It returns false if the channel is closed or has a path already. awaits is the op code of
+// the host's answer, or 0 if no answer is needed.
 func (f *fastChannel) open(path *fastPath, awaits int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +66,8 @@ func (f *fastChannel) open(path *fastPath, awaits int32) bool {
 	return true
 }
 
-// answer processes the host's answer to a handshake. Again: the channel was up already, and this shows only that the host is alive.
+// answer processes the host's answer to a handshake. It returns again=true if the channel was up already, so the
+// answer shows only that the host is alive.
 func (f *fastChannel) answer(op int32, accepted bool) (again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +86,8 @@ func (f *fastChannel) answer(op int32, accepted bool) (again bool) {
 	return false
 }
 
-// ask repeats a packet, with new numbers, until the host answers, lost is closed or the connection ends. True: it is up.
+// ask repeats a packet, with new numbers, until the host answers, lost is closed or the connection
+// ends. It reports whether the channel is up.
 func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int32) []byte) bool {
 	f.mu.Lock()
 	answered := f.answered
@@ -101,7 +105,7 @@ func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int3
 	}
 }
 
-// send numbers and sends one packet. A lost packet is no error.
+// send numbers and sends one packet. It reports no error, because packets may be lost anyway.
 func (f *fastChannel) send(packet func(dst []byte, seq int32) []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +121,7 @@ func (f *fastChannel) send(packet func(dst []byte, seq int32) []byte) {
 	f.c.client.datagrams.countSent(len(f.buf))
 }
 
-// fresh applies the rule of sequence numbers.
+// fresh records that a packet has arrived. It returns false if its number is not higher than all before.
 func (f *fastChannel) fresh(seq int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,7 +139,7 @@ func (f *fastChannel) up() bool {
 	return f.state == fastUp
 }
 
-// takeDown reports whether the program, which the caller tells, takes the channel for up.
+// takeDown reports whether the program still believes that the channel is up. If so, the caller must emit EventFastDown.
 func (f *fastChannel) takeDown() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,7 +154,7 @@ func (f *fastChannel) failure() error {
 	return f.err
 }
 
-// announce tells the program that the channel is up. A helper does that, because it may wait.
+// announce notifies the program that the channel is up. A helper calls it, because it may block.
 func (f *fastChannel) announce() {
 	f.mu.Lock()
 	f.toldDown = false
@@ -158,7 +162,8 @@ func (f *fastChannel) announce() {
 	f.c.client.emit(f.c, Event{Kind: EventFastUp, Sender: wire.ServerPeer})
 }
 
-// fail ends the channel for good, not the connection. A helper tells the program: that may wait. An earlier refusal stays the reason.
+// fail closes the channel for good and notifies the program. The connection continues. A helper calls it, because it
+// may block. If the host has refused the channel before, that stays the reason.
 func (f *fastChannel) fail(err error) {
 	f.close()
 	if f.c.alive.Err() != nil {
@@ -172,7 +177,7 @@ func (f *fastChannel) fail(err error) {
 	f.tellDown()
 }
 
-// tellDown tells the program that the channel is down, unless it knows.
+// tellDown notifies the program that the channel is down, unless that has been done already.
 func (f *fastChannel) tellDown() {
 	f.mu.Lock()
 	told := f.toldDown
@@ -183,7 +188,7 @@ func (f *fastChannel) tellDown() {
 	}
 }
 
-// close ends the channel for good. Idempotent.
+// close ends the channel for good. It is idempotent.
 func (f *fastChannel) close() {
 	f.mu.Lock()
 	path := f.path

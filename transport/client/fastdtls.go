@@ -13,19 +13,21 @@ import (
 )
 
 const (
-	// handshakeTimeout bounds socket and DTLS handshake of a fast channel. Nothing waits for it: it may outlast a short network failure.
+	// handshakeTimeout limits opening the socket and the DTLS handshake of a fast channel. Nothing waits for the
+	// channel, so the handshake may outlast a short network failure.
 	handshakeTimeout = 30 * time.Second
-	// retryTimeout is the same after the channel was up: a new attempt then succeeds sooner than the retransmissions of an old one.
+	// retryTimeout is the limit after the channel was up. By then a new attempt succeeds
+	// sooner than the retransmissions of an old one.
 	retryTimeout = 5 * time.Second
 )
 
-// The fast channel of wss is a DTLS association of its own, and VERIFY_IDENTITY (realtime.md 8).
+// The fast channel of wss is a separate DTLS association, on which the client sends VERIFY_IDENTITY (realtime.md 8).
 
 // associationHandler receives the records of the association.
 type associationHandler struct {
 	c      *connection
 	closed chan struct{}
-	err    error // valid once closed is closed
+	err    error // valid after closed is closed
 }
 
 func (h *associationHandler) OnRecord(plain []byte) { h.c.onDatagram(plain) }
@@ -44,8 +46,8 @@ type dtlsSetup struct {
 	identity wire.VerifyIdentity
 }
 
-// runDTLS sets the channel up, and again when its association is dead, if the host supports that: the token is bound to one
-// association until the host is told that it is lost. It ends with the connection.
+// runDTLS sets the channel up. If the association is dead, it sets the channel up again, provided that the host supports that:
+// the token is bound to one association until the client reports to the host that it is lost. runDTLS ends with the connection.
 func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName string, sessions *dtls.Sessions, payload []byte) {
 	if len(login.CACert) == 0 {
 		f.fail(fmt.Errorf("%w: it announced no certificate", ErrFastRefused))
@@ -56,7 +58,8 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 		f.fail(errors.New("the host's certificate authority cannot be read"))
 		return
 	}
-	if len(payload) > FastPayloadMax { // VERIFY_IDENTITY would not fit a datagram, and the login has brought it
+	// VERIFY_IDENTITY would not fit a datagram, and the login has already delivered the payload.
+	if len(payload) > FastPayloadMax {
 		payload = nil
 	}
 	w := &dtlsSetup{
@@ -83,7 +86,7 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 	}
 }
 
-// associate makes one association and returns when it has ended or is silent. The error says why.
+// associate makes one association. It returns the reason when the association has ended or the host is silent.
 func (f *fastChannel) associate(w *dtlsSetup, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(f.c.alive, timeout)
 	defer cancel()
@@ -108,7 +111,7 @@ func (f *fastChannel) associate(w *dtlsSetup, timeout time.Duration) error {
 		})
 	}
 	select {
-	case <-h.closed: // by the host, or by the end of the channel
+	case <-h.closed: // closed by the host, or because the channel has ended
 	default:
 		a.Close()
 		<-h.closed

@@ -15,7 +15,7 @@ import (
 	"troupe/transport/dtls"
 )
 
-// The association trusts only the anchors of the login's answer, presents the token, and then carries messages, numbered from 0.
+// The association trusts only the anchors from the login's answer and presents the token. Then it carries messages, numbered from 0.
 // RT-30, RT-31.
 func TestSecureFastCarriesMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestSecureFastCarriesMessages(t *testing.T) {
 	})
 }
 
-// VERIFY_IDENTITY is repeated on the same association until it is answered, each time with a new number.
+// VERIFY_IDENTITY is repeated on the same association until it is answered. Each repetition has a new number.
 func TestSecureFastRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lost = 2
@@ -78,7 +78,7 @@ func TestSecureFastRepeats(t *testing.T) {
 	})
 }
 
-// An answer that comes by WebSocket counts (D-108), and a second answer has no effect.
+// An answer over the WebSocket counts (D-108). A second answer has no effect.
 func TestSecureFastAnsweredByWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWeb(t)
@@ -98,7 +98,7 @@ func TestSecureFastAnsweredByWebSocket(t *testing.T) {
 	})
 }
 
-// Whatever goes wrong with the fast channel, the program is told the cause and continues by WebSocket.
+// If the fast channel fails, the program gets the cause, and messages continue over the WebSocket.
 // RT-32.
 func TestASecureFastThatFailsLeavesTheLoginAlone(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -118,7 +118,7 @@ func TestASecureFastThatFailsLeavesTheLoginAlone(t *testing.T) {
 		"authority":   {answer: verified, change: func(l *wire.LoginResult, o *client.Options) { l.CACert = []byte("no PEM") }},
 		"port":        {answer: verified, change: func(l *wire.LoginResult, o *client.Options) { l.FastPort = 0 }},
 		"name": {answer: verified, change: func(l *wire.LoginResult, o *client.Options) {
-			// wss then ignores the name, DTLS does not
+			// wss then ignores the name, but DTLS does not
 			o.TLS = &tls.Config{InsecureSkipVerify: true, ServerName: "example.com"}
 		}},
 	} {
@@ -159,7 +159,7 @@ func TestASecureFastThatFailsLeavesTheLoginAlone(t *testing.T) {
 	}
 }
 
-// A connection that ends while the handshake or VERIFY_IDENTITY is unanswered closes the fast channel too.
+// If the connection ends while the handshake or VERIFY_IDENTITY is not answered yet, the fast channel is closed, too.
 func TestSecureFastLeavesNothing(t *testing.T) {
 	bubble(t, "verify", func(t *testing.T) {
 		w := newWeb(t)

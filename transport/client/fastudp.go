@@ -11,7 +11,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// runUDP sets the plain UDP channel up (handshake -5, -6, -7, realtime.md 7), again whenever its path is dead, until the connection ends.
+// runUDP sets up the plain UDP channel (handshake -5, -6, -7, realtime.md 7). Whenever the path is dead, it sets the
+// channel up again, until the connection ends.
 func (f *fastChannel) runUDP(link net.Conn, port int) {
 	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
 	for first := true; ; first = false {
@@ -25,7 +26,7 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 			if first || !wait(f.c.alive, time.Second) {
 				return
 			}
-			continue // the network is gone for now
+			continue // the network is gone at the moment
 		}
 		write := func(unit []byte) bool { _, err := conn.Write(unit); return err == nil }
 		if !f.open(&fastPath{write, func() { conn.Close() }}, wire.OpServerAck) {
@@ -44,12 +45,13 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 	}
 }
 
-// acknowledge confirms a -6, also one that answers a probe: the host may have followed the client to another address and wait for it.
+// acknowledge confirms a -6. It also confirms a -6 that answers a probe: the host may have followed the client to
+// another address and wait for the confirmation.
 func (f *fastChannel) acknowledge() {
 	f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.client.PeerID(), seq) })
 }
 
-// readUDP receives until the socket is closed. Other errors report datagrams that were not delivered (ICMP).
+// readUDP receives until the socket is closed. Other read errors only report datagrams that were not delivered (ICMP).
 func (f *fastChannel) readUDP(conn net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -65,7 +67,7 @@ func (f *fastChannel) readUDP(conn net.Conn) {
 	}
 }
 
-// dialBeside opens a UDP socket beside a TCP connection, between the same addresses, as the host may insist on.
+// dialBeside opens a UDP socket between the same two addresses as a TCP connection, because the host may insist on that.
 func (o *Options) dialBeside(ctx context.Context, tcp net.Conn, port int) (net.Conn, error) {
 	if port < 1 || port > 65535 {
 		return nil, fmt.Errorf("the host announced port %d", port)

@@ -7,28 +7,31 @@ import (
 	"troupe/messages/wire"
 )
 
-// A client gets no error when its datagrams are lost, as when a NAT has dropped or changed the socket's mapping. So after some
-// silence it probes: it sends the handshake's packet again, which hosts answer. Without an answer the channel is down: the
-// program is told, both sides use the reliable channel, and the handshake begins again.
+// A client gets no error when its datagrams are lost, for example because a NAT has dropped or changed the socket's mapping.
+// So after some silence it probes the host: it sends the handshake's packet again, which hosts answer. Without an answer the
+// channel is down. Then the program is notified, both sides use the reliable channel, and the handshake begins again.
 
-// probePolicy says when to probe the host, and when to give up. It counts probes, not time: a process may have been suspended.
+// probePolicy says when to probe the host, and when the path counts as dead. It counts probes rather than time,
+// because the process may have been suspended.
 type probePolicy struct {
 	quiet time.Duration // silence before the first probe
 	every time.Duration // interval between probes
-	most  int           // number of unanswered probes after which the path is dead
+	most  int           // number of unanswered probes after which the path counts as dead
 }
 
 var (
-	// udpProbes gives up after 3.4 s, later than the 2 s of silence after which a host follows a client to another port (reliability.md 6).
+	// udpProbes ends after 3.4 s. That is later than the 2 s of silence after which a host follows a
+	// client to another port (reliability.md 6).
 	udpProbes = probePolicy{quiet: time.Second, every: 200 * time.Millisecond, most: 12}
-	// dtlsProbes gives up after 2.7 s. A host follows at once.
+	// dtlsProbes ends after 2.7 s. A host follows a DTLS client at once.
 	dtlsProbes = probePolicy{quiet: 600 * time.Millisecond, every: 150 * time.Millisecond, most: 14}
 )
 
-// pauseMax bounds the wait before another handshake after one that failed.
+// pauseMax limits the pause between a failed handshake and the next one.
 const pauseMax = 30 * time.Second
 
-// watch probes a silent host. It returns ErrFastSilent without an answer, and nil when lost is closed or the connection ends.
+// watch probes a silent host. It returns ErrFastSilent if the host does not answer, and nil
+// when lost is closed or the connection ends.
 func (f *fastChannel) watch(v probePolicy, lost <-chan struct{}, question func(dst []byte, seq int32) []byte) error {
 	f.mu.Lock()
 	f.heard = time.Now()
@@ -62,15 +65,16 @@ func (f *fastChannel) watch(v probePolicy, lost <-chan struct{}, question func(d
 	}
 }
 
-// counts reports whether the host numbers its packets, as only Troupe hosts do.
+// counts reports whether the host numbers its packets. Only Troupe hosts do.
 func (c *Client) counts() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.numbers.on()
 }
 
-// down takes the channel down until the next handshake, and tells the program and the host. It may
-// wait for the program. It returns false if the channel is closed or the connection has ended.
+// down takes the channel down until the next handshake. It notifies the program and the
+// host, and may block until the program takes events. It returns false if the channel is
+// closed or the connection has ended.
 func (f *fastChannel) down(err error) bool {
 	f.mu.Lock()
 	was, path := f.state, f.path
@@ -90,8 +94,8 @@ func (f *fastChannel) down(err error) bool {
 	return true
 }
 
-// askHost asks the host to use only the reliable channel until the next handshake, which may come from another address. It
-// sends a -5 by the reliable channel, which hosts that number packets understand.
+// askHost asks the host to use only the reliable channel until the next handshake, which may come from another address.
+// It sends a -5 over the reliable channel. Hosts that number packets understand that.
 func (f *fastChannel) askHost() {
 	c := f.c.client
 	var h wire.Header

@@ -15,7 +15,7 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// heartbeat is a path to a host that answers when answers returns true.
+// heartbeat is a path to a host that answers if answers returns true.
 type heartbeat struct {
 	f       *fastChannel
 	answers func() bool
@@ -35,8 +35,7 @@ func (p *heartbeat) write([]byte) bool {
 
 func (p *heartbeat) close() {}
 
-// runProbes runs a watch, and returns its error and how long it took. It ends the connection
-// after the limit.
+// runProbes runs watch and returns its error and how long it took. After limit it ends the connection.
 func runProbes(t *testing.T, h *fakeHost, v probePolicy, answers func() bool, limit time.Duration) (p *heartbeat, took time.Duration, err error) {
 	t.Helper()
 	c := h.dial(Options{})
@@ -68,9 +67,9 @@ func TestWatch(t *testing.T) {
 	}{"udp": {udpProbes, 3500 * time.Millisecond}, "dtls": {dtlsProbes, 2800 * time.Millisecond}} {
 		for name, c := range map[string]struct {
 			answers     func(asked int, since time.Duration) bool
-			once        bool          // the host may answer once only
-			dead        time.Duration // when nothing comes any more; -1: never
-			most, least int           // questions
+			once        bool          // the host may answer only once
+			dead        time.Duration // when the host's last datagram arrives; -1 for no end
+			most, least int           // number of probes
 		}{
 			"a dead way":           {answers: func(int, time.Duration) bool { return false }, most: v.most, least: v.most},
 			"answers":              {answers: func(int, time.Duration) bool { return true }, dead: -1, most: int(time.Hour / v.quiet)},
@@ -95,8 +94,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// The plain UDP channel comes back after the interface was gone for a while, and a socket could not even be opened: once a
-// second the client tries.
+// The plain UDP channel comes back after the network interface was gone for a while and no socket could
+// be opened. The client tries once a second.
 func TestUDPComesBack(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		network := memnet.New(1)
@@ -149,7 +148,7 @@ func TestUDPComesBack(t *testing.T) {
 		gone.Store(false)
 		pass(time.Second)
 		want(t, "the player", events(c), "fast up", "fast down", "fast up")
-		if n := tries.Load(); n != 11 { // at once, and then every second
+		if n := tries.Load(); n != 11 { // one at once, then one every second
 			t.Errorf("%d tries", n)
 		}
 	})

@@ -12,12 +12,12 @@ import (
 	"troupe/messages/wire"
 )
 
-// TestFlappingLink bounds the median and the longest time to reconnect on a link that breaks
+// TestFlappingLink limits the median and the longest time to reconnect on a link that breaks
 // again and again. A login takes a millisecond.
 func TestFlappingLink(t *testing.T) {
 	for name, c := range map[string]struct {
-		up        func(n int) time.Duration // how long a connection lasts
-		down      time.Duration             // how long no connection is possible afterwards
+		up        func(n int) time.Duration // how long the nth connection lasts
+		down      time.Duration             // how long after that no connection is possible
 		p50, p100 time.Duration
 	}{
 		"every two seconds": {func(int) time.Duration { return 2 * time.Second }, 0, 25 * time.Millisecond, 110 * time.Millisecond},
@@ -57,8 +57,7 @@ func TestFlappingLink(t *testing.T) {
 	}
 }
 
-// TestDroppedAtOnce: a client slows down its attempts if the host accepts each login and then
-// drops the connection at once.
+// TestDroppedAtOnce checks that a client slows down its attempts if the host accepts each login but drops the connection at once.
 func TestDroppedAtOnce(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		cl := h.dial(Options{EventsMax: 1 << 12})
@@ -76,14 +75,13 @@ func TestDroppedAtOnce(t *testing.T) {
 
 var crowdSize = flag.Int("client.crowd", 300, "how many players are lost at once in TestStorm")
 
-// crowd is a host that admits a number of logins per second, and tells the others when to try
-// again.
+// crowd is a host that admits a limited number of logins per second. It tells other clients when to try again.
 type crowd struct {
 	mu      sync.Mutex
 	dials   []time.Time
 	perSec  int
 	queue   int       // how many logins may wait
-	nextOut time.Time // when the queue is empty
+	nextOut time.Time // when the queue will be empty
 }
 
 // enter returns the answer to a login.
@@ -103,7 +101,7 @@ func (w *crowd) enter(_ int, l *hostLink) *wire.LoginResult {
 	return nil
 }
 
-// peak returns the largest number of attempts within any period of length d, after a time.
+// peak returns the largest number of attempts within any period of length d that begins after since.
 func (w *crowd) peak(since time.Time, d time.Duration) (most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,18 +118,17 @@ func (w *crowd) peak(since time.Time, d time.Duration) (most int) {
 	return most
 }
 
-// TestStorm: when many players lose their connections at once, they come back at the rate that
-// the host allows. Those that were told when to try again do not all come at the same moment,
-// and no client asks much more often than needed.
+// TestStorm checks that many players who lose their connections at the same time come back at the rate that the host allows.
+// Clients that were told when to try again must not all come at the same moment. No client may ask much more often than needed.
 // RL-121.
 func TestStorm(t *testing.T) {
 	players := *crowdSize
 	perSec, queue := players/4, players/8
 	for name, c := range map[string]struct {
 		lose   func(l *hostLink)
-		second int // bound of attempts in any 100 ms after the first 300 ms
+		second int // limit of the attempts in any 100 ms after the first 300 ms
 	}{
-		"the network":      {(*hostLink).cut, players / 3}, // some 65 of 300, by chance
+		"the network":      {(*hostLink).cut, players / 3}, // about 65 of 300, by chance
 		"the host says so": {func(l *hostLink) { l.bye(messages.CloseGoingAway) }, players * 3 / 4},
 	} {
 		bubble(t, name, func(t *testing.T) {

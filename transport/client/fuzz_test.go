@@ -6,8 +6,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// FuzzInput feeds arbitrary input of a host to a client, logged in or not. Nothing panics, all
-// input is counted, and the queue of events stays within its bound.
+// FuzzInput passes arbitrary input of a host to a client, before and after the login. It must not panic, all input must
+// be counted, and the queue of events must stay within its limit.
 func FuzzInput(f *testing.F) {
 	yes := wire.VerifyIdentityResult{Success: true, PeerID: 7}
 	for _, frame := range []*wire.Frame{
@@ -23,7 +23,7 @@ func FuzzInput(f *testing.F) {
 		c, cn := bare(Options{Fast: true, EventsMax: 4})
 		defer cn.ended()
 		l := &hostLink{cn: cn, over: make(chan struct{})}
-		l.cut() // what it is sent is of no interest
+		l.cut() // what the client sends does not matter
 		cn.link = l
 		c.current.Store(nil) // until the login is answered
 		p := new(fakePath)

@@ -82,7 +82,7 @@ func startGame(ctx context.Context, network hosttest.Network, addr string, chang
 	return g, nil
 }
 
-// secured turns on all transports.
+// secured enables all transports.
 func secured(dir string) func(*host.Config) {
 	return func(c *host.Config) {
 		c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr, c.TLS.Dir = c.WebSocket.Addr, c.WebSocket.Addr, c.WebSocket.Addr, dir
@@ -98,7 +98,7 @@ func (g *game) seat(ctx context.Context, player string) (id string, err error) {
 	return *out.PlayerSession.PlayerSessionId, nil
 }
 
-// roots returns the trust anchors that the host has written to a file.
+// roots returns the trust anchors that the host has written to its CA file.
 func (g *game) roots() *x509.CertPool {
 	text, err := os.ReadFile(g.host.Addrs().CA)
 	pool := x509.NewCertPool()
@@ -108,7 +108,7 @@ func (g *game) roots() *x509.CertPool {
 	return pool
 }
 
-// bench is a game in virtual time for one test.
+// bench is a game in virtual time, for one test.
 type bench struct {
 	*testing.T
 	*game
@@ -116,7 +116,7 @@ type bench struct {
 	seats int
 }
 
-// start starts a host with all transports, without the limits that would slow down a player that keeps reconnecting.
+// start starts a host with all transports. It disables the limits that would slow down a player that keeps reconnecting.
 func start(t *testing.T, change func(*host.Config)) *bench {
 	t.Helper()
 	network := memnet.New(memnet.Seed(t))
@@ -139,7 +139,7 @@ func start(t *testing.T, change func(*host.Config)) *bench {
 	return &bench{T: t, game: g, ctx: t.Context()}
 }
 
-// by returns options for one transport and a new seat.
+// by returns options for one transport with a newly reserved seat.
 func (b *bench) by(t client.Transport) client.Options {
 	b.Helper()
 	b.seats++
@@ -175,7 +175,7 @@ func (b *bench) send(c *client.Client, m client.Message) {
 	}
 }
 
-// next returns the next event of a kind, and skips others.
+// next returns the next event of a kind. It skips other events.
 func (b *bench) next(c *client.Client, kind client.EventKind) client.Event {
 	b.Helper()
 	for {
@@ -185,10 +185,10 @@ func (b *bench) next(c *client.Client, kind client.EventKind) client.Event {
 	}
 }
 
-// status asks the host for the status of a player session.
+// status returns the status of a player session according to the host.
 func (b *bench) status(id string) types.PlayerSessionStatus {
 	b.Helper()
-	synctest.Wait() // it has handled what the clients did
+	synctest.Wait() // until the host has processed the clients' input
 	out, err := b.api.DescribePlayerSessions(b.ctx, &gamelift.DescribePlayerSessionsInput{PlayerSessionId: &id})
 	if err != nil {
 		b.Fatal(err)
@@ -196,7 +196,7 @@ func (b *bench) status(id string) types.PlayerSessionStatus {
 	return out.PlayerSessions[0].Status
 }
 
-// numbered sends message n to the client itself, by way of the host.
+// numbered sends message n through the host to the client itself.
 func (b *bench) numbered(c *client.Client, n int) {
 	b.Helper()
 	b.send(c, client.Message{OpCode: 3, TargetPlayer: c.PeerID(), Payload: binary.BigEndian.AppendUint32(nil, uint32(n))})

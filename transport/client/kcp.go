@@ -14,7 +14,7 @@ import (
 	"troupe/transport/kcp"
 )
 
-// kcpLink is the reliable channel over KCP. Its association carries the fast channel, too.
+// kcpLink is the reliable channel over KCP. The DTLS association of KCP also carries the fast channel.
 type kcpLink struct{ stream *kcp.Stream }
 
 // streamHandler passes received units to the connection.
@@ -31,7 +31,7 @@ func (h streamHandler) OnClosed(end kcp.StreamEnd) {
 	h.cn.onEnd(End{Code: end.Code, Reason: end.Reason, Err: err})
 }
 
-// unackedMax is how long a host may acknowledge nothing, if Options.StallMax is not longer.
+// unackedMax is how long a host may acknowledge nothing, unless Options.StallMax is longer.
 const unackedMax = 10 * time.Second
 
 func (o *Options) kcp() kcp.DialOptions {
@@ -70,10 +70,10 @@ func (l kcpLink) send(ctx context.Context, unit []byte) error {
 	return err
 }
 
-// openFast needs no handshake: the association exists, and the login has authenticated it.
+// openFast needs no handshake, because the association exists and the login has authenticated it.
 func (l kcpLink) openFast(f *fastChannel, _ *wire.LoginResult, o *Options) {
 	write := func(unit []byte) bool { return l.stream.SendDatagram(unit) == nil }
-	if o.Fast && f.open(&fastPath{write, func() {}}, 0) { // it ends with the link
+	if o.Fast && f.open(&fastPath{write, func() {}}, 0) { // the path ends with the link
 		f.c.spawn(f.announce)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"troupe/transport/client"
 )
 
-// backlog is a source of small messages with op codes from 1.
+// backlog is a source of small messages, with op codes starting at 1.
 type backlog struct {
 	sent  atomic.Int32
 	count int32
@@ -28,7 +28,7 @@ func (b *backlog) Drain(sink wire.Sink) (more bool) {
 	return false
 }
 
-// If a program takes no events, the host is slowed down, by KCP's window or TCP's, and keeps its messages; none is lost.
+// If a program takes no events, KCP's or TCP's window slows down the host. The host keeps its messages, and none is lost.
 func TestBackPressure(t *testing.T) {
 	for name, newRig := range map[string]func(w web) *rig{
 		"wss": func(w web) *rig { return w.newRig(accepted, nil) },

@@ -14,7 +14,7 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// What only the kernel's sockets show. Each step waits for an event; hang ends a test that hangs.
+// hang ends a test that hangs. These tests show behaviour of the kernel's sockets; each step waits for an event.
 const hang = 5 * time.Minute
 
 // Without a DialContext the client opens the operating system's sockets, for both channels of every transport.
@@ -49,8 +49,9 @@ func TestTheKernelsSockets(t *testing.T) {
 	}
 }
 
-// Abort resets TCP: the host learns at once that the player is lost, even if input is waiting. Before that, the kernel refuses
-// the client's datagrams (ICMP port unreachable), which is not the end of the fast channel: the host may start to listen.
+// Abort resets the TCP connection, so the host notices at once that the player is lost, even if input is waiting.
+// Before that, the kernel refuses the client's datagrams (ICMP port unreachable). That must not end the fast channel,
+// because the host may start to listen later.
 func TestResetsAndRefusedDatagrams(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +66,8 @@ func TestResetsAndRefusedDatagrams(t *testing.T) {
 	w := web{T: t}
 	r := w.serve(tcp, nil, &wire.LoginResult{Success: true, PeerID: 3, FastPort: int32(port)}, nil)
 	c, p := r.dial(client.Options{Addr: tcp.Addr().String(), PlayerSessionID: "p", Fast: true})
-	for late := time.Now().Add(hang); c.Stats().Fast.Sent < 2; time.Sleep(time.Millisecond) { // on loopback the first one is refused before the second is sent
+	// On loopback the first datagram is refused before the second one is sent.
+	for late := time.Now().Add(hang); c.Stats().Fast.Sent < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("no other handshake: %+v", c.Stats())
 		}

@@ -11,12 +11,12 @@ import (
 // closeTimeout is how long Close waits for the host's close frame.
 const closeTimeout = time.Second
 
-// link is a connection's reliable channel. Received units go to connection.onUnit, one call at a time; connection.onEnd is
-// called once, last. Any goroutine may call send, close and abort, also after the end.
+// link is a connection's reliable channel. Received units go to connection.onUnit, one call at a time. connection.onEnd
+// is called once, after the last onUnit. send, close and abort are safe for concurrent use, also after the end.
 type link interface {
-	// send sends one unit, which it does not keep. An error of the end matches ErrClosed.
+	// send sends one unit and does not retain it. After the end, its error matches ErrClosed.
 	send(ctx context.Context, unit []byte) error
-	// openFast begins to set up the fast channel that belongs to this link.
+	// openFast starts to set up the fast channel of this link.
 	openFast(f *fastChannel, login *wire.LoginResult, o *Options)
 	// close sends close code 1000 and ends the link, within about two seconds.
 	close()
@@ -24,7 +24,7 @@ type link interface {
 	abort()
 }
 
-// opener makes a link for a connection. ctx bounds only the opening.
+// opener opens a link for a connection. ctx limits only the opening.
 type opener func(ctx context.Context, t Transport, o *Options, cn *connection) (link, error)
 
 func openLink(ctx context.Context, t Transport, o *Options, cn *connection) (link, error) {

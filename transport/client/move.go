@@ -5,10 +5,12 @@ import (
 	"fmt"
 )
 
-// Move opens a new connection, over another transport or another path, and then drops the current one. If the host numbers
-// messages, no reliable message is lost or comes twice. Later reconnects use t as well. After an error everything is as
-// before, unless the connection was lost in the meantime: then Move may take three seconds more, and returns ErrDetached, as
-// while the connection is lost. The program must keep taking events: if their buffer is full, Move waits until its context ends.
+// Move opens a new connection, over another transport or another path, and then drops the current one. Later reconnects
+// use t as well. If the host numbers messages, no reliable message is lost or arrives twice. The program must keep
+// taking events: while their buffer is full, Move waits, at most until its context ends.
+//
+// If Move fails, the old connection stays. If that was lost in the meantime, Move returns ErrDetached, possibly three
+// seconds later. Move also returns ErrDetached if there is no connection when it is called.
 func (c *Client) Move(ctx context.Context, t Transport) error {
 	if t < WS || t > Auto {
 		return fmt.Errorf("client: %s is no transport", t)
@@ -24,7 +26,7 @@ func (c *Client) Move(ctx context.Context, t Transport) error {
 	orphan, err := c.move(ctx, cancel, t)
 	<-c.moves
 	if orphan != nil {
-		go c.detach(orphan) // it may wait for the program
+		go c.detach(orphan) // detach may block until the program takes events
 		if err != nil {
 			err = fmt.Errorf("%w meanwhile: %w", ErrDetached, err)
 		}
@@ -35,7 +37,7 @@ func (c *Client) Move(ctx context.Context, t Transport) error {
 	return nil
 }
 
-// move is Move for one caller at a time. Orphan: the old connection was lost before a new one was made.
+// move performs one Move. The caller holds moves. orphan is not nil if the old connection was lost before a new one was made.
 func (c *Client) move(ctx context.Context, cancel context.CancelFunc, t Transport) (orphan *absence, err error) {
 	c.mu.Lock()
 	if c.current.Load() == nil {

@@ -12,8 +12,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// TestMove: an attached client changes its transport. The old connection is closed without a
-// leave, and an attempt that fails changes nothing.
+// TestMove checks that an attached client can change its transport. The old connection is closed without a
+// leave. A failed attempt changes nothing.
 func TestMove(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -33,7 +33,7 @@ func TestMove(t *testing.T) {
 			t.Errorf("the old connection: %q", old.how)
 		}
 		late := wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Reliable: true, Payload: []byte("late"), RelSeq: 2}
-		old.cn.onUnit(wire.AppendMessage(nil, &late)) // a message of an older connection changes nothing
+		old.cn.onUnit(wire.AppendMessage(nil, &late)) // a message on an old connection changes nothing
 		talk(t, c, "b")
 		h.say("B")
 		synctest.Wait()
@@ -48,9 +48,8 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// TestMoveIsNoTakeover: during a move the host closes the old connection as taken over. If that
-// arrives before the login's answer, it is neither the end nor a loss. If the answer never comes,
-// it is a loss.
+// TestMoveIsNoTakeover: during a Move the host closes the old connection as taken over. If that arrives before the
+// login's answer, it is neither an end nor a loss. If the answer never arrives, it is a loss.
 func TestMoveIsNoTakeover(t *testing.T) {
 	for _, late := range []time.Duration{100 * time.Millisecond, 30 * time.Second} {
 		with(t, func(t *testing.T, h *fakeHost) {
@@ -82,8 +81,7 @@ func TestMoveIsNoTakeover(t *testing.T) {
 	}
 }
 
-// TestCloseDuringAMove: Close is a leave although the host has moved the player already and its
-// answer is under way.
+// TestCloseDuringAMove checks that Close is a leave even if the host has already moved the player and its answer is in flight.
 func TestCloseDuringAMove(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -103,8 +101,8 @@ func TestCloseDuringAMove(t *testing.T) {
 	})
 }
 
-// TestMoveWithEventsWaiting: a Move in the goroutine that should take events ends with its
-// context, and loses no event.
+// TestMoveWithEventsWaiting: a Move is called in the goroutine that should take events. It must end
+// with its context, and no event may be lost.
 func TestMoveWithEventsWaiting(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{EventsMax: 1})
@@ -135,16 +133,16 @@ func TestMoveWithEventsWaiting(t *testing.T) {
 	})
 }
 
-// A Move in the goroutine that should take events ends with its context, also if the connection
-// is lost meanwhile and the buffer of events is full.
+// A Move in the goroutine that should take events ends with its context, even if the connection is lost
+// meanwhile and the buffer of events is full.
 func TestMoveEndsWithItsContextAfterALoss(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{EventsMax: 1})
 		defer c.Close()
-		h.say("A") // fills the buffer; the reader does not wait
+		h.say("A") // fills the buffer, but the reader does not block
 		synctest.Wait()
 		h.mu.Lock()
-		h.down = map[Transport]error{KCP: nil} // no answer
+		h.down = map[Transport]error{KCP: nil} // KCP does not answer
 		h.mu.Unlock()
 		old := h.last()
 		time.AfterFunc(500*time.Millisecond, old.cut)
@@ -171,7 +169,7 @@ func TestMoveEndsWithItsContextAfterALoss(t *testing.T) {
 	})
 }
 
-// A connection that is lost during a Move to a transport that does not answer comes back.
+// A connection that is lost during a Move to a transport that does not answer is resumed.
 func TestALossDuringAMoveIsNotTheEnd(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.window = 5 * time.Second
@@ -180,7 +178,7 @@ func TestALossDuringAMoveIsNotTheEnd(t *testing.T) {
 		var lost time.Time
 		h.enter = func(n int, l *hostLink) *wire.LoginResult {
 			if !lost.IsZero() && time.Since(lost) > h.window {
-				return &wire.LoginResult{Caps: wire.CapNumbers} // the seat is gone
+				return &wire.LoginResult{Caps: wire.CapNumbers} // the seat is no longer reserved
 			}
 			return nil
 		}
@@ -201,8 +199,8 @@ func TestALossDuringAMoveIsNotTheEnd(t *testing.T) {
 	})
 }
 
-// The program is told that the old connection's fast channel is down before the new connection's is up: also if the host closes
-// the old connection before its answer to the login of the Move arrives, or at the same moment.
+// The program is notified that the old connection's fast channel is down before it is notified that the new one's is up. This
+// also holds if the host closes the old connection before its answer to the login of the Move arrives, or at the same moment.
 func TestMoveReportsTheFastChannelDown(t *testing.T) {
 	takenOver := func(late time.Duration, bye func(old *hostLink)) func(h *fakeHost) {
 		return func(h *fakeHost) {

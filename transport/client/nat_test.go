@@ -11,13 +11,13 @@ import (
 	"troupe/transport/transporttest/nat"
 )
 
-// natted is two players: one behind a NAT, one not.
+// natted is two players: in is behind a NAT, away is not.
 type natted struct {
 	*bench
 	nat      *nat.NAT
 	in, away *client.Client
 	next     uint32
-	kinds    []client.EventKind // kinds of in's events since the last change, without messages
+	kinds    []client.EventKind // in's events since the last change, without messages
 	changed  time.Time
 }
 
@@ -47,18 +47,18 @@ func behindNAT(t *testing.T, over client.Transport) *natted {
 	awaitKind(t, n.away, client.EventFastUp)
 	awaitKind(t, n.in, client.EventFastUp)
 	n.plays("before", true)
-	time.Sleep(10 * time.Second) // an address may change once in 5 s
+	time.Sleep(10 * time.Second) // the host follows only one change of address in 5 s
 	return n
 }
 
-// change notes when a test changed the NAT.
+// change changes the NAT and records when.
 func (n *natted) change(how func()) {
 	n.kinds, n.changed = nil, time.Now()
 	how()
 }
 
-// plays sends fast messages at 20 Hz in both directions until they arrive, by the fast channel if fast is set, else by
-// either. It returns how long that took.
+// plays sends fast messages at 20 Hz in both directions until one has arrived in each. If fast is set, they must arrive
+// over the fast channel, otherwise over either channel. It returns how long that took.
 func (n *natted) plays(when string, fast bool) time.Duration {
 	n.Helper()
 	up, down := false, false
@@ -91,7 +91,7 @@ func (n *natted) plays(when string, fast bool) time.Duration {
 	}
 }
 
-// told waits for an event of a kind, and returns how long after the change it came.
+// told waits for an event of a kind. It returns the time between the change and the event.
 func (n *natted) told(kind client.EventKind) time.Duration {
 	n.Helper()
 	for {
@@ -103,7 +103,8 @@ func (n *natted) told(kind client.EventKind) time.Duration {
 	}
 }
 
-// The fast channel survives another port of a NAT, and another address where it is encrypted, without a word to the program.
+// The fast channel survives when a NAT changes the port. If it is encrypted, it also survives a change
+// of the address. The program sees no event.
 // RL-107 (over real sockets: the plan nat-rebind of troupe faults).
 func TestNATChangesThePort(t *testing.T) {
 	for over, most := range map[client.Transport]time.Duration{client.WS: 2100 * time.Millisecond, client.WSS: 100 * time.Millisecond, client.KCP: 100 * time.Millisecond} {
@@ -117,7 +118,7 @@ func TestNATChangesThePort(t *testing.T) {
 			n.change(n.nat.Rebind)
 			check("another port")
 			if over == client.WS {
-				return // plain UDP may not change its address
+				return // plain UDP cannot follow to another IP address
 			}
 			time.Sleep(300 * time.Millisecond) // a pause without traffic
 			n.change(func() { n.nat.MoveTo(natElsewhere) })
@@ -126,9 +127,10 @@ func TestNATChangesThePort(t *testing.T) {
 	}
 }
 
-// The player is told that UDP is blocked and that it works again. In between, messages use the reliable channel.
+// The player is notified when UDP is blocked and when it works again. In between, messages use the reliable channel.
 func TestTheFastChannelFallsBackWhileUDPIsBlocked(t *testing.T) {
-	// A channel is dead so long after the host was last heard, which was at most quiet before the change: then it is probed.
+	// A channel is down dead after the last datagram of the host. Because of the probes, that datagram
+	// arrived at most quiet before the change.
 	for over, c := range map[client.Transport]struct{ quiet, dead time.Duration }{
 		client.WS: {time.Second, 3400 * time.Millisecond}, client.WSS: {600 * time.Millisecond, 2700 * time.Millisecond}, client.KCP: {560 * time.Millisecond, 2800 * time.Millisecond},
 	} {
@@ -141,14 +143,14 @@ func TestTheFastChannelFallsBackWhileUDPIsBlocked(t *testing.T) {
 				}
 			}
 			if over == client.WS {
-				n.change(func() { n.nat.MoveTo(natElsewhere) }) // plain UDP may not change its address
+				n.change(func() { n.nat.MoveTo(natElsewhere) }) // plain UDP cannot follow to another IP address
 			} else {
 				n.change(n.nat.Block)
 			}
 			if over == client.KCP {
 				within(client.EventDetached, c.dead-c.quiet, c.dead)
 				n.change(n.nat.Rebind)
-				within(client.EventReconnected, 0, 100*time.Millisecond) // as Reconnect says
+				within(client.EventReconnected, 0, 100*time.Millisecond) // the wait that Reconnect documents
 				within(client.EventFastUp, 0, 100*time.Millisecond)
 				n.plays("after", true)
 				return
@@ -159,7 +161,7 @@ func TestTheFastChannelFallsBackWhileUDPIsBlocked(t *testing.T) {
 			}
 			n.plays("by WebSocket", false)
 			n.change(func() { n.nat.MoveTo("127.0.0.1") })
-			within(client.EventFastUp, 0, 400*time.Millisecond) // the handshake repeats what was lost
+			within(client.EventFastUp, 0, 400*time.Millisecond) // the handshake repeats lost packets
 			if !n.in.FastUp() || n.in.FastErr() != nil {
 				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
 			}

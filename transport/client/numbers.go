@@ -8,42 +8,43 @@ import (
 	"troupe/messages/wire"
 )
 
-// acksMax is how many packets may come before they are acknowledged at once (reliability.md 2.4).
+// acksMax is how many packets may arrive unacknowledged before an ack is sent at once (reliability.md 2.4).
 const acksMax = 16
 
-// acksRidingMax is the same if acks ride on the client's own packets, the next of which comes soon. A separate ack costs the
-// host as much as a message: with fifty players in a game session, one per sixteen packets would take a fifth of its time.
+// acksRidingMax replaces acksMax while the client's own packets carry the acks, because the next packet comes soon. A
+// separate ack costs the host as much as a message. With fifty players in a game session, one ack for every sixteen
+// packets would take a fifth of the host's time.
 const acksRidingMax = 64
 
 // Errors of numbers.
 var (
-	// errNumbers is a violation of the numbering by the host; the connection must end.
+	// errNumbers means that the host has violated the numbering. The connection must end.
 	errNumbers = errors.New("client: the host's numbers do not add up")
-	// errNotResumed is a login that did not resume: unacknowledged packets are lost.
+	// errNotResumed means that a login did not resume the player session, so unacknowledged packets are lost.
 	errNotResumed = errors.New("client: the host knows nothing of the player session's past")
 )
 
-// numbers is the numbering state of one player session, across its connections: the packets that
-// are not acknowledged, and the highest numbers received and acknowledged. It has no goroutines,
-// clocks or links.
+// numbers is the numbering state of one player session. It outlives the connections. It
+// holds the packets that are not acknowledged, and the highest numbers received and
+// acknowledged. It has no goroutines, clocks or links.
 //
-// If the host does not number packets, they are kept only until they are written.
+// If the host does not number packets, packets are kept only until they are written.
 type numbers struct {
-	bytesMax, messagesMax int // bounds of out
+	bytesMax, messagesMax int // limits of out
 
 	numbering numbering
-	token     string // of the newest answer
+	token     string // reconnect token of the newest login answer
 	out       outbox
 	last      uint64 // number of the newest packet
 	sent      uint64 // highest number that was ever written
 
 	received uint64 // highest number received
-	dropped  uint64 // unnumbered messages of the host that were lost, by its last login answer
-	// of this connection
+	dropped  uint64 // how many unnumbered messages the host has lost, according to its last login answer
+	// state of the current connection
 	told       uint64 // highest number acknowledged to the host
 	heard      uint64 // highest number acknowledged by the host
-	ackOverdue bool   // an ack has waited long enough
-	acksRide   bool   // the last ack was piggybacked on a packet
+	ackOverdue bool   // an ack has waited for ackDelay
+	acksRide   bool   // the last ack was sent in a packet, not separately
 }
 
 // numbering says whether both sides number their packets.
@@ -55,7 +56,7 @@ const (
 	numberingOn
 )
 
-// numberingOf reads the capabilities in a login's answer.
+// numberingOf reads the numbering from the capabilities in a login answer.
 func numberingOf(caps uint64) numbering {
 	if caps&wire.CapNumbers != 0 {
 		return numberingOn
@@ -66,7 +67,7 @@ func numberingOf(caps uint64) numbering {
 // on reports whether both sides number their packets.
 func (n *numbers) on() bool { return n.numbering == numberingOn }
 
-// put queues one packet, numbered unless it is fast. False: there is no room.
+// put queues one packet. If numbering is on and fast is false, it numbers the packet. It returns false if there is no room.
 func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
 	h.Reliable = !fast || !n.on()
 	if h.RelSeq = 0; n.on() && !fast {
@@ -82,7 +83,8 @@ func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
 	return true
 }
 
-// next appends to dst a packet, with an ack if it is numbered, or an ack that is due. Again: another connection has written the packet.
+// next appends to dst the next packet, or an ack that is due. A numbered packet includes an ack. again means that an
+// earlier connection has already written the packet.
 func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 	k := n.out.next()
 	switch {
@@ -108,10 +110,10 @@ func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 	return dst, again, true
 }
 
-// idle reports that everything is written.
+// idle reports whether everything is written.
 func (n *numbers) idle() bool { return n.out.next() == nil && !n.ackDue() }
 
-// ackOpen reports that there is something to acknowledge, ackDue that it must not wait any longer.
+// ackOpen reports whether there is anything to acknowledge. ackDue reports whether the ack must be sent now.
 func (n *numbers) ackOpen() bool { return n.on() && n.received > n.told }
 
 func (n *numbers) ackDue() bool {
@@ -127,8 +129,8 @@ func (n *numbers) acknowledge() uint64 {
 	return n.told
 }
 
-// take processes the number and the ack of a received packet, each 0 for none. Fresh: the packet is no duplicate. An error is a
-// violation of the protocol, and must end the connection.
+// take processes the number and the ack of a received packet; 0 means that the packet has none. It returns false if the
+// packet is a duplicate. An error is a violation of the protocol; the connection must end.
 func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 	if !n.on() {
 		return true, nil
@@ -152,7 +154,7 @@ func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 	return true, nil
 }
 
-// login fills in the fields with which the host resumes the player session.
+// login fills in the fields that the host needs to resume the player session.
 func (n *numbers) login(l *wire.Login) {
 	l.Caps, l.ReconnectToken = wire.CapNumbers, n.token
 	if n.on() {
@@ -162,11 +164,12 @@ func (n *numbers) login(l *wire.Login) {
 
 // resumption is the result of a login.
 type resumption struct {
-	replay uint64 // packets that will be written again
-	gap    uint64 // lost packets of the host
+	replay uint64 // packets that will be sent again
+	gap    uint64 // packets of the host that are lost
 }
 
-// answer processes the answer to a login that reported said as the highest number received. After an error the session cannot go on.
+// answer processes the answer to a login. said is the highest received number that the login reported. After an
+// error the player session cannot be continued.
 func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 	numbering := numberingOf(r.Caps)
 	on := numbering == numberingOn
@@ -193,10 +196,10 @@ func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 	return done, nil
 }
 
-// progress grows when a packet has arrived on either side.
+// progress increases whenever a packet has arrived at either side.
 func (n *numbers) progress() uint64 { return n.received + n.oldest() }
 
-// oldest is the highest number that is known to have arrived.
+// oldest returns the highest number of this side that is known to have arrived at the host.
 func (n *numbers) oldest() uint64 {
 	for i := range n.out.count {
 		if k := n.out.at(i); k.number != 0 {

@@ -12,7 +12,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// counting returns the numbers of a client that is logged in at a host that numbers messages.
+// counting returns the numbers of a client that has logged in to a host that numbers messages.
 func counting(t *testing.T) *numbers {
 	t.Helper()
 	n := &numbers{bytesMax: 1 << 20, messagesMax: 100}
@@ -20,7 +20,7 @@ func counting(t *testing.T) *numbers {
 	return n
 }
 
-// logged performs a login and its answer, and fails unless the answer gives the wanted resumption.
+// logged performs a login with its answer. The answer must give the wanted resumption.
 func logged(t *testing.T, n *numbers, r wire.LoginResult, want resumption) {
 	t.Helper()
 	var l wire.Login
@@ -38,7 +38,7 @@ func say(t *testing.T, n *numbers, text string, fast bool) {
 	}
 }
 
-// written returns the packets to be sent, each as number:payload/ack.
+// written returns the packets that are due to be sent, each as number:payload/ack.
 func written(t *testing.T, n *numbers) (all []string) {
 	t.Helper()
 	for {
@@ -140,7 +140,7 @@ func TestAcks(t *testing.T) {
 		t.Error("due before it is")
 	}
 	say(t, n, "fast", true)
-	wantWritten(t, n, "0:fast/0") // an ack rides on reliable packets only
+	wantWritten(t, n, "0:fast/0") // only reliable packets include an ack
 	arrive(t, n, acksMax, 0, true)
 	wantWritten(t, n, "0:/16")
 	arrive(t, n, acksMax+1, 0, true)
@@ -150,15 +150,15 @@ func TestAcks(t *testing.T) {
 		t.Error("nothing is left to acknowledge")
 	}
 	arrive(t, n, acksMax+2, 0, true)
-	n.ackOverdue = true // as the timer does
+	n.ackOverdue = true // as the ack timer does
 	wantWritten(t, n, "0:/18")
 	say(t, n, "b", false)
-	wantWritten(t, n, "2:b/18") // the ack is not new, so it does not count as carried
+	wantWritten(t, n, "2:b/18") // the ack is not new, so it does not count as sent with a packet
 	arrive(t, n, 19, 0, true)
 	say(t, n, "c", false)
 	wantWritten(t, n, "3:c/19")
 	last := uint64(19)
-	for range acksRidingMax - 1 { // while a reliable packet carries acks, they wait for the next one
+	for range acksRidingMax - 1 { // if acks are sent with packets, they wait for the next packet
 		last++
 		arrive(t, n, last, 0, true)
 	}
@@ -167,13 +167,12 @@ func TestAcks(t *testing.T) {
 	}
 	arrive(t, n, last+1, 0, true)
 	wantWritten(t, n, "0:/83")
-	for range acksMax { // no packet carried the last one: acks are sent by themselves again
+	for range acksMax { // no packet has carried the last ack, so acks are sent separately again
 		last++
 		arrive(t, n, last+1, 0, true)
 	}
 	wantWritten(t, n, "0:/99")
-	// On a new connection the ack is sent again, so that the host knows that its new token has
-	// arrived.
+	// On a new connection the ack is sent again. It shows the host that the new token has arrived.
 	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 3, Base: 99}, resumption{})
 	wantWritten(t, n, "0:/99")
 }
@@ -191,7 +190,7 @@ func TestGapAndFreshDevice(t *testing.T) {
 	arrive(t, n, 8, 4, true)
 }
 
-// A message that arrives between LOGIN and its answer is neither a gap nor delivered twice.
+// A message that arrives between LOGIN and its answer causes no gap and is not delivered twice.
 func TestMessagesDuringALoginAreNeitherLostNorDoubled(t *testing.T) {
 	n := counting(t)
 	arrive(t, n, 1, 0, true)
@@ -235,8 +234,8 @@ func TestContradictoryLoginAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// TestWithoutNumbers: a host without numbers gets each message once: those that were not written
-// yet.
+// TestWithoutNumbers checks that a host that does not number messages gets each message once. After a reconnect, only
+// messages that were not written before are sent.
 func TestWithoutNumbers(t *testing.T) {
 	n := &numbers{bytesMax: 1 << 20, messagesMax: 100}
 	for range 2 {
@@ -268,15 +267,15 @@ func TestWithoutNumbers(t *testing.T) {
 	}
 }
 
-// endpoint is one side of the model: its numbers, and the messages it sent and received.
+// endpoint is one side of the model. It has its numbers, and the messages it has sent and received.
 type endpoint struct {
 	numbers
 	sent, got []byte
-	to        [][]byte // packets in flight on this connection
+	to        [][]byte // packets in flight on the current connection
 }
 
-// TestExactlyOnce: the connection of two endpoints breaks at any point, packets in flight are
-// lost, and answers to logins may be lost too. Every message arrives exactly once and in order.
+// TestExactlyOnce lets the connection of two endpoints break at any point. Packets in flight are lost, and answers to
+// logins may be lost, too. Every message must arrive exactly once and in order.
 func TestExactlyOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var side [2]*endpoint // the client and the host
@@ -284,7 +283,7 @@ func TestExactlyOnce(t *testing.T) {
 			side[i] = &endpoint{numbers: numbers{bytesMax: 1 << 20, messagesMax: 12}}
 			side[i].numbering = numberingOn
 		}
-		attached := true // as far as the client knows
+		attached := true // according to the client
 		send := func(t *rapid.T) {
 			e := side[rapid.IntRange(0, 1).Draw(t, "sender")]
 			b := byte(len(e.sent))
@@ -329,7 +328,7 @@ func TestExactlyOnce(t *testing.T) {
 			c.to, h.to = nil, nil
 			var l wire.Login
 			c.login(&l)
-			// The host resumes, also if its answer is then lost.
+			// The host resumes the session even if its answer is then lost.
 			h.out.trim(l.LastReceived)
 			h.out.rewind()
 			h.told, h.heard, h.ackOverdue = 0, 0, false

@@ -25,7 +25,7 @@ const (
 	AllPlayers = wire.AllPlayers
 	// PayloadMax is the largest payload of a message, in bytes.
 	PayloadMax = wire.PayloadMax
-	// FastPayloadMax is the largest payload that goes by the fast channel, in bytes.
+	// FastPayloadMax is the largest payload that the fast channel carries, in bytes.
 	FastPayloadMax = wire.FastPayloadMax
 	// KCPPort is the default port of KCP.
 	KCPPort = 33402
@@ -39,12 +39,12 @@ const (
 	WS   Transport = iota + 1 // WebSocket over TCP; the default
 	WSS                       // WebSocket over TLS
 	KCP                       // KCP inside DTLS, over UDP
-	Auto                      // KCP, or WSS where KCP does not get through
+	Auto                      // KCP, or WSS if KCP does not get through
 )
 
 var transportNames = [...]string{"", "ws", "wss", "kcp", "auto"}
 
-// String returns the short name, as ParseTransport reads it.
+// String returns the short name, which ParseTransport parses.
 func (t Transport) String() string {
 	if t > 0 && int(t) < len(transportNames) {
 		return transportNames[t]
@@ -52,7 +52,7 @@ func (t Transport) String() string {
 	return "invalid(" + strconv.Itoa(int(t)) + ")"
 }
 
-// ParseTransport reads ws, wss, kcp or auto.
+// ParseTransport parses ws, wss, kcp or auto.
 func ParseTransport(name string) (Transport, error) {
 	for t := WS; t <= Auto; t++ {
 		if t.String() == name {
@@ -62,60 +62,65 @@ func ParseTransport(name string) (Transport, error) {
 	return 0, fmt.Errorf("client: %q is no transport: ws, wss, kcp or auto", name)
 }
 
-// dialTimeoutDefault is a little more than a host waits for a LOGIN.
+// dialTimeoutDefault is a little longer than a host waits for a LOGIN.
 const dialTimeoutDefault = 15 * time.Second
 
-// Options are what Dial needs: Addr and PlayerSessionID. The zero value of everything else is its default.
+// Options are the settings of Dial. Addr and PlayerSessionID are required. For any other field, the zero value means the default.
 type Options struct {
-	// Addr is the host:port of ws or wss, as the player session tells it: IP
-	// address and port for ws, DNS name and port for wss.
+	// Addr is the host:port of ws or wss, as given in the player session: IP address and
+	// port for ws, DNS name and port for wss.
 	Addr string
-	// WSSAddr is the host:port of wss for players who may change or fall back to it; default Addr.
+	// WSSAddr is the host:port of wss, for players who may change or fall back to it; default Addr.
 	WSSAddr string
-	// PlayerSessionID is the id of the player session to log in with, psess-...
+	// PlayerSessionID is the id (psess-...) of the player session to log in with.
 	PlayerSessionID string
-	// Payload goes to the game's onPlayerConnect; at most PayloadMax bytes.
+	// Payload is passed to the game's onPlayerConnect; at most PayloadMax bytes.
 	Payload []byte
 
 	// Transport is WS, WSS, KCP or Auto; default WS.
 	Transport Transport
 	// KCPAddr is the host:port of KCP; default the host of Addr and KCPPort.
 	KCPAddr string
-	// TLS is used as it is for wss, except for its NextProtos. For DTLS (KCP, and the fast channel of wss) ServerName is taken
-	// from it, and for KCP RootCAs. Default: the system's roots and the name dialled. It is not changed.
+	// TLS is used for wss, except for its NextProtos. For DTLS (KCP, and the fast channel of wss), ServerName is taken from
+	// it; for KCP, RootCAs too. By default, the system's roots and the dialled host name are used. TLS is not changed.
 	TLS *tls.Config
-	// Sessions caches DTLS sessions: a reconnect saves a round trip and a key exchange. Dials may share one; default: the Client's own.
+	// Sessions caches DTLS sessions, so that a reconnect saves a round trip and a key exchange. Several Dials may share
+	// one cache. By default, each Client has its own.
 	Sessions *dtls.Sessions
 
-	// DialContext opens TCP connections and UDP sockets, these from local if it is valid; nil: those of the operating system.
+	// DialContext opens TCP connections and UDP sockets. If local is valid, it is the local address of the UDP socket.
+	// If DialContext is nil, the operating system's dialer is used.
 	DialContext func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 
-	// Fast sends messages of intent Fast by the fast channel once it is up, and not by the reliable one.
+	// Fast makes messages with intent Fast use the fast channel while it is up, instead of the reliable channel.
 	Fast bool
-	// EventsMax is how many events wait for the program (see the package
+	// EventsMax is how many events the channel of Events buffers (see the package
 	// comment); default 1024.
 	EventsMax int
 
-	// Reconnect says how the Client comes back after a loss; by default it does.
+	// Reconnect says how the Client reconnects after a loss. By default it does reconnect.
 	Reconnect Reconnect
-	// SendBufferBytes and SendBufferMessages bound what is sent reliably and not yet acknowledged; default 1 MiB and 4096.
+	// SendBufferBytes and SendBufferMessages limit the reliable messages that are not acknowledged yet; default 1 MiB and 4096.
 	SendBufferBytes    int
 	SendBufferMessages int
-	// OnDetached, OnReconnected and OnGap are called with their events, before these go into the channel, and in order with all
-	// events but those of the fast channel. They block the reader: they must not wait, nor call Close, Abort or Move.
+	// OnDetached, OnReconnected and OnGap are called just before their events go into the channel. They are
+	// called in the order of all events, except those of the fast channel. They run in the reader, so they must
+	// not block, and must not call Close, Abort or Move.
 	OnDetached    func(End)
 	OnReconnected func(Reconnected)
 	OnGap         func(Gap)
 
-	// DialTimeout bounds Dial beside its context, and each attempt to reconnect; default 15 s.
+	// DialTimeout limits Dial in addition to its context, and each attempt to reconnect; default 15 s.
 	DialTimeout time.Duration
-	// AutoTimeout is how long Auto tries KCP, with the login: default 3 s, and never more than a third of what Dial has left.
+	// AutoTimeout is how long Auto tries KCP, including the login; default 3 s. It is never more
+	// than a third of the time that Dial has left.
 	AutoTimeout time.Duration
 	// SilenceMax is how long the host may be silent before the connection counts as lost; default 15 s. A host pings every 3 s,
 	// unless its game sets another interval.
 	SilenceMax time.Duration
-	// StallMax is the same for KCP, where the client probes a silent host from a fifth of it on; default 2.8 s. Less detects a dead
-	// network sooner, but mistakes a slow one for dead. Above 10 s it also bounds how long the host may acknowledge nothing.
+	// StallMax is how long the host may be silent over KCP; default 2.8 s. After a silence of StallMax/5 the client
+	// pings the host. A shorter StallMax detects a dead network sooner, but mistakes a slow network for a dead one.
+	// If StallMax is over 10 s, it is also the limit on how long the host may acknowledge nothing.
 	StallMax time.Duration
 }
 
@@ -142,13 +147,13 @@ func (o Options) withDefaults() (Options, error) {
 	o.WSSAddr = cmp.Or(o.WSSAddr, o.Addr)
 	o.Transport = cmp.Or(o.Transport, WS)
 	o.KCPAddr = cmp.Or(o.KCPAddr, net.JoinHostPort(host, strconv.Itoa(KCPPort)))
-	o.EventsMax = cmp.Or(o.EventsMax, 1024) // a second of a busy room: 50 players at 20 Hz
+	o.EventsMax = cmp.Or(o.EventsMax, 1024) // one second of a busy room: 50 players at 20 Hz
 	o.DialTimeout = cmp.Or(o.DialTimeout, dialTimeoutDefault)
-	o.AutoTimeout = cmp.Or(o.AutoTimeout, 3*time.Second)      // gives a DTLS handshake a few retransmissions
+	o.AutoTimeout = cmp.Or(o.AutoTimeout, 3*time.Second)      // enough for a few retransmissions of a DTLS handshake
 	o.SilenceMax = cmp.Or(o.SilenceMax, 15*time.Second)       // five pings of a host with default settings
-	o.StallMax = cmp.Or(o.StallMax, 2800*time.Millisecond)    // finds a dead path within 3 s, and outlasts a spike of 2 s
-	o.SendBufferBytes = cmp.Or(o.SendBufferBytes, 1<<20)      // as a host's outbox (reliability.md 2.4)
-	o.SendBufferMessages = cmp.Or(o.SendBufferMessages, 4096) // likewise
+	o.StallMax = cmp.Or(o.StallMax, 2800*time.Millisecond)    // detects a dead path within 3 s, and outlasts a latency spike of 2 s
+	o.SendBufferBytes = cmp.Or(o.SendBufferBytes, 1<<20)      // the same as a host's outbox (reliability.md 2.4)
+	o.SendBufferMessages = cmp.Or(o.SendBufferMessages, 4096) // the same
 	if o.Sessions == nil {
 		o.Sessions = dtls.NewSessions()
 	}
@@ -161,7 +166,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// serverName returns the name that the certificate of the host at addr must be valid for.
+// serverName returns the name for which the certificate of the host at addr must be valid.
 func (o *Options) serverName(addr string) string {
 	if o.TLS != nil && o.TLS.ServerName != "" {
 		return o.TLS.ServerName
@@ -173,23 +178,24 @@ func (o *Options) serverName(addr string) string {
 // Intent says how a message is to be delivered.
 type Intent uint8
 
-// Intents. Zero counts as Reliable; messages of the official clients are Fast unless told otherwise.
+// Intents. The zero value means Reliable. The official clients send messages as Fast by default.
 const (
-	// Reliable messages arrive in order, or the Client ends.
+	// Reliable messages arrive in order. If one cannot arrive, the Client ends.
 	Reliable Intent = iota + 1
-	// Fast messages may be lost, or dropped if late. They go by the reliable channel without a fast one, and above FastPayloadMax.
+	// Fast messages may be lost, and are dropped if they are late. They use the reliable channel if there is no fast
+	// channel, or if the payload is over FastPayloadMax.
 	Fast
 )
 
 // Message is an application message to send.
 type Message struct {
-	// OpCode is the game's own: a positive number, 0, or a negative one that the protocol does not use.
+	// OpCode is defined by the game: a positive number, 0, or a negative one that the protocol does not use.
 	OpCode int32
-	// TargetPlayer is a peer id, Server, or 0; it comes before TargetGroup.
+	// TargetPlayer is a peer id, Server, or 0. If it is not 0, the message does not go to TargetGroup.
 	TargetPlayer int32
 	// TargetGroup is a group that the player is in, AllPlayers, or 0.
 	TargetGroup int32
-	// Payload is not kept; at most PayloadMax bytes.
+	// Payload is not retained; at most PayloadMax bytes.
 	Payload []byte
 	Intent  Intent
 }
@@ -211,7 +217,7 @@ func (m *Message) check() error {
 	return nil
 }
 
-// checkGroup returns an error if group is less than min or is no group.
+// checkGroup returns an error if group is less than min or is not a group.
 func checkGroup(group, min int32) error {
 	if group == wire.NoGroup || group < min {
 		return fmt.Errorf("client: group %d: want 1 to %d", group, math.MaxInt32)
@@ -219,7 +225,7 @@ func checkGroup(group, min int32) error {
 	return nil
 }
 
-// addr returns the address that a transport connects to.
+// addr returns the address to dial for a transport.
 func (o *Options) addr(t Transport) string {
 	switch t {
 	case WSS:

@@ -2,21 +2,22 @@ package client
 
 import "sync"
 
-// outbox holds accepted packets, encoded and in order, until they need not be sent again. It is a ring that grows up to its bounds.
+// outbox holds accepted packets, encoded and in order, until they can no longer be needed for a resend. It is a
+// ring buffer that grows up to its limits.
 type outbox struct {
 	ring  []kept
-	head  int // index of the oldest
+	head  int // index of the oldest packet
 	count int
 	bytes int
-	// written is how many of count, from the oldest on, went out on this connection.
+	// written is how many packets, starting with the oldest, were written on this connection.
 	written int
 }
 
 // kept is one packet, without its length and its ack.
 type kept struct {
-	packet *[]byte // nil once it is released; it stays in the ring while older packets do
-	number uint64  // 0 without numbers
-	fast   bool    // not kept for another connection
+	packet *[]byte // nil after release; the entry stays in the ring as long as an older packet does
+	number uint64  // 0 if not numbered
+	fast   bool    // not kept for the next connection
 }
 
 // packets pools the bytes of kept packets.
@@ -24,7 +25,7 @@ var packets = sync.Pool{New: func() any { return new([]byte) }}
 
 func (b *outbox) at(i int) *kept { return &b.ring[(b.head+i)%len(b.ring)] }
 
-// add takes over a packet.
+// add takes ownership of a packet.
 func (b *outbox) add(k kept) {
 	if b.count == len(b.ring) {
 		grown := make([]kept, max(16, 2*b.count))
@@ -38,7 +39,7 @@ func (b *outbox) add(k kept) {
 	b.bytes += len(*k.packet)
 }
 
-// release frees the bytes of one packet, and the ring entries of all released packets at the head.
+// release frees the bytes of one packet. It also removes all released packets at the head of the ring.
 func (b *outbox) release(k *kept) {
 	b.bytes -= len(*k.packet)
 	packets.Put(k.packet)
@@ -50,7 +51,7 @@ func (b *outbox) release(k *kept) {
 	}
 }
 
-// next returns the first packet that was not written on this connection, nil for none.
+// next returns the first packet that was not written on this connection, or nil.
 func (b *outbox) next() *kept {
 	for ; b.written < b.count; b.written++ {
 		if k := b.at(b.written); k.packet != nil {
@@ -60,17 +61,17 @@ func (b *outbox) next() *kept {
 	return nil
 }
 
-// trim releases the packets that are acknowledged, up to a number.
+// trim releases the acknowledged packets: those with numbers up to the given one.
 func (b *outbox) trim(number uint64) {
 	for b.count > 0 && b.at(0).number != 0 && b.at(0).number <= number {
 		b.release(b.at(0))
 	}
 }
 
-// rewind marks all packets as unwritten, for another connection, and releases the fast ones.
+// rewind marks all packets as unwritten for the next connection, and releases the fast ones.
 func (b *outbox) rewind() {
 	b.written = 0
-	for i := b.count - 1; i >= 0; i-- { // from the youngest: release moves the oldest
+	for i := b.count - 1; i >= 0; i-- { // start with the newest, because release moves the head
 		if k := b.at(i); k.fast && k.packet != nil {
 			b.release(k)
 		}

@@ -17,23 +17,23 @@ import (
 	"troupe/transport/host"
 )
 
-// each runs a test over every transport, each time with a new host.
+// each runs a test over every transport, with a new host for each.
 func each(t *testing.T, test func(b *bench, over client.Transport)) {
 	for over := client.WS; over <= client.Auto; over++ {
 		bubble(t, over.String(), func(t *testing.T) { test(start(t, nil), over) })
 	}
 }
 
-// Two players talk, by both channels, and join and leave a group.
+// Two players exchange messages over both channels, and join and leave a group.
 func TestPlays(t *testing.T) {
 	each(t, func(b *bench, over client.Transport) {
 		o := b.by(over)
 		o.Payload, o.Fast = make([]byte, client.PayloadMax), true
-		one, two := b.enter(o), b.enter(b.by(over)) // without the option Fast, two hears by the fast channel of KCP alone
+		one, two := b.enter(o), b.enter(b.by(over)) // without Options.Fast, two receives over a fast channel only with KCP
 		if one.PeerID() != 1 || two.PeerID() != 2 {
 			b.Errorf("peers %d and %d", one.PeerID(), two.PeerID())
 		}
-		if over == client.KCP && !one.FastUp() { // it needs no handshake
+		if over == client.KCP && !one.FastUp() { // KCP's fast channel needs no handshake
 			b.Error("the fast channel is not up after Dial")
 		}
 		b.next(one, client.EventFastUp)
@@ -85,7 +85,7 @@ func TestPlays(t *testing.T) {
 	})
 }
 
-// Close is a leave. Abort is a loss: the player may come back, and is the same peer. A host that ends says so.
+// Close is a leave. Abort is a loss: the player may come back, as the same peer. A host that shuts down reports that.
 func TestEnds(t *testing.T) {
 	each(t, func(b *bench, over client.Transport) {
 		o := b.by(over)
@@ -101,7 +101,7 @@ func TestEnds(t *testing.T) {
 		if end := c.End(); !end.Local || end.Err != nil || end.Retry() != messages.RetryNever || end.String() != "closed here" {
 			b.Errorf("end %+v, %s", end, end)
 		}
-		for range c.Events() { // closed
+		for range c.Events() { // until it is closed
 		}
 		if err := c.JoinGroup(b.ctx, 1); !errors.Is(err, client.ErrClosed) || !errors.Is(err, net.ErrClosed) {
 			b.Errorf("after Close: %v", err)
@@ -133,7 +133,7 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// A connection is dropped again and again, sometimes for a while. Every message comes back exactly once, in order, and each
+// A connection is dropped again and again, sometimes for a while. Every message arrives exactly once and in order. Each
 // new connection sets up its fast channel again.
 func TestResumes(t *testing.T) {
 	each(t, func(b *bench, over client.Transport) {
@@ -188,7 +188,7 @@ func TestResumes(t *testing.T) {
 	})
 }
 
-// A client changes its transport again and again while messages flow.
+// A client changes its transport again and again while messages are exchanged.
 func TestMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, nil)
@@ -217,8 +217,7 @@ func TestMoves(t *testing.T) {
 	})
 }
 
-// A new Client for the same player session gets the messages that the previous Client has not acknowledged, and the previous
-// one ends.
+// A new Client for the same player session gets the messages that the previous Client has not acknowledged. The previous Client ends.
 func TestAnotherDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, nil)
@@ -235,7 +234,7 @@ func TestAnotherDevice(t *testing.T) {
 				switch {
 				case got == 100*i+n:
 					n++
-				case got >= 100*i || n > 0: // else the previous device got it without acknowledging it
+				case got >= 100*i || n > 0: // the previous device may have received it without acknowledging it
 					t.Fatalf("device %d: message %d comes as number %d", i, got, n)
 				}
 			}
@@ -251,8 +250,8 @@ func TestAnotherDevice(t *testing.T) {
 // refusal is how long a host waits for the close frame of a client whose login it has refused.
 const refusal = 50 * time.Millisecond
 
-// A player that returns after the window is refused, and the Client ends. Without a window no player comes back, and messages
-// have no numbers.
+// A player that returns after the reconnect window is refused, and the Client ends. Without a window no player can
+// come back, and messages are not numbered.
 func TestAReturnAfterTheWindowIsRefused(t *testing.T) {
 	for name, window := range map[string]time.Duration{"after": time.Second, "none": 0} {
 		bubble(t, name, func(t *testing.T) {
@@ -269,14 +268,14 @@ func TestAReturnAfterTheWindowIsRefused(t *testing.T) {
 	}
 }
 
-// Without an answer on UDP, everything goes by WebSocket.
+// If nothing answers on UDP, all messages use the WebSocket.
 func TestWithoutUDPEverythingGoesByWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, func(c *host.Config) { c.Fast.Enabled = false })
 		o := b.by(client.WS)
 		o.Fast = true
 		c := b.enter(o)
-		time.Sleep(time.Second) // handshakes at 0, 100, 300 and 700 ms
+		time.Sleep(time.Second) // handshakes are sent at 0, 100, 300 and 700 ms
 		if s := c.Stats().Fast; s.Sent != 4 {
 			t.Errorf("stats %+v", s)
 		}

@@ -12,55 +12,57 @@ import (
 // Defaults of Reconnect.
 const (
 	reconnectDelayDefault = 200 * time.Millisecond
-	// windowMargin is added to the host's window, which begins later than the client's.
+	// windowMargin is added to the host's window, because the host notices the loss later than the client.
 	windowMargin = 5 * time.Second
-	// windowUnknown is assumed if the host announces no window: it is the host's default.
+	// windowUnknown is the assumed window if the host announces none. It is the default of hosts.
 	windowUnknown = 30 * time.Second
 )
 
 const (
-	// The first attempts after the loss of a working connection are quick: they are counted from triesQuick, or from triesCalm if
-	// there was no loss for calm, because many clients may share such a first loss.
+	// The first attempts after the loss of a working connection are quick: their numbers start at triesQuick. If there was no other
+	// loss within calm, the numbers start at triesCalm, because many clients may have lost their connections at the same time.
 	triesQuick = -2
 	triesCalm  = -1
 	calm       = 30 * time.Second
-	// Losses come in series on a bad link. But a host may accept a player and drop it at once, again and again. So quick attempts
-	// follow only lossesMax losses in a row, and one more per lossEvery.
+	// On a bad link, losses come in series. But a host may also accept a player and drop it at once, again and again.
+	// So quick attempts follow at most lossesMax losses in a row, plus one loss for each lossEvery.
 	lossesMax = 10
 	lossEvery = time.Second
-	// abandonedLoginMax is how long an abandoned login may take to reach the host.
+	// abandonedLoginMax is how long it may take until an abandoned login reaches the host.
 	abandonedLoginMax = 10 * time.Second
-	// spreadMax bounds the random delay that is added to the wait a host asks for. The delay is
-	// up to as long as that wait: a host with more waiting clients asks for a longer one.
+	// spreadMax limits the random delay that is added to the wait that a host asks for. The
+	// delay is at most as long as that wait, because a host with more waiting clients asks
+	// for a longer wait.
 	spreadMax = 2 * time.Second
-	// laterMin is the wait if the host says "later" without a time.
+	// laterMin is the wait if the host asks the client to come later without giving a time.
 	laterMin = time.Second
-	// violationsMax is how many violations of the numbering without a message between them end the Client.
+	// violationsMax is how many violations of the numbering end the Client, if no message arrives between them.
 	violationsMax = 5
-	// attemptFirst bounds the first attempt after a loss. Each next one may take twice as long, up to Options.DialTimeout: a new
-	// attempt finds that the network is back sooner than retransmissions of an old one. Over KCP it bounds only the host's silence
-	// during the handshake: a new attempt would throw away what a busy host has done for the old one.
+	// attemptFirst limits the first attempt after a loss. Each further attempt may take twice as long, up to
+	// Options.DialTimeout. The first ones are short, because a new attempt notices a working network sooner than the
+	// retransmissions of an old one. Over KCP these limits apply only to the host's silence during the handshake. There
+	// a new attempt would discard the work that a busy host has done for the old one.
 	attemptFirst = 3 * time.Second
 )
 
-// Reconnect says how a Client reconnects after a loss. The zero value is the default: it does.
+// Reconnect says how a Client reconnects after a loss. The zero value means that it does, with the defaults.
 type Reconnect struct {
-	// Off ends the Client with its first connection.
+	// Off disables reconnecting: the Client ends with its first connection.
 	Off bool
-	// Delay and DelayMax bound the wait before an attempt. Default 200 ms and 5 s. The
-	// wait is random, so that a crowd does not come back in one instant, and at most:
+	// Delay and DelayMax limit the wait before an attempt. Default 200 ms and 5 s. The
+	// wait is random, so that many clients do not come back at the same time. Its maximum is:
 	//
 	//   - before the first attempt after a loss: Delay/2. If there was another loss in the
 	//     30 s before: Delay/10, and Delay/2 before the second attempt.
 	//   - before attempt n of the others, counted from 0: min(DelayMax, Delay<<n), and no
 	//     more than the time since the loss or Delay, whichever is longer.
-	//   - if the host has asked for a wait: that wait, and a random time on top that is
-	//     bounded by the above or by min(the wait, 2 s), whichever is longer.
+	//   - if the host has asked for a wait: that wait plus a random time. The random time is
+	//     limited by the above or by min(the wait, 2 s), whichever is longer.
 	//
-	// After ten losses in a row at more than one a second, n is not counted anew with a
-	// loss. After NetworkChanged the first attempt is made at once.
+	// Normally each loss resets n. After ten losses in a row at more than one loss per
+	// second, it does not. After NetworkChanged the first attempt is made at once.
 	Delay, DelayMax time.Duration
-	// GiveUpAfter the loss the Client ends; default the host's window and 5 s.
+	// GiveUpAfter is how long after the loss the Client ends. Default: the host's reconnect window plus 5 s.
 	GiveUpAfter time.Duration
 }
 
@@ -74,7 +76,8 @@ func (r *Reconnect) check() error {
 	return nil
 }
 
-// giveUpAfter is how long after a loss the Client tries; window is the host's, 0 if it told none.
+// giveUpAfter returns how long after a loss the Client keeps trying. window is the host's reconnect
+// window, or 0 if the host announced none.
 func (r *Reconnect) giveUpAfter(window time.Duration) time.Duration {
 	switch {
 	case r.GiveUpAfter > 0:
@@ -85,7 +88,7 @@ func (r *Reconnect) giveUpAfter(window time.Duration) time.Duration {
 	return windowUnknown + windowMargin
 }
 
-// delayMax bounds the random wait before attempt n, which is negative for a quick one.
+// delayMax returns the maximum random wait before attempt n. Quick attempts have negative numbers.
 func (r *Reconnect) delayMax(n int) time.Duration {
 	switch d := r.Delay; {
 	case n <= triesQuick:
@@ -100,12 +103,14 @@ func (r *Reconnect) delayMax(n int) time.Duration {
 	return min(d, r.DelayMax)
 }
 
-// delay is the random part of the wait before attempt n, beside what the host asks for: a crowd must not come back in one instant.
+// delay returns the random part of the wait before attempt n, in addition to what the host asks for. It is random so
+// that many clients do not come back at the same time.
 func (r *Reconnect) delay(n int) time.Duration { return rand.N(r.delayMax(n) + 1) }
 
-// delayAfter returns the random part of the wait before attempt n. If the host has asked for a
-// wait, delayMax or that wait bounds it, whichever is longer, the wait counting up to spreadMax.
-// Otherwise the time since the loss bounds it too, if it is longer than Delay.
+// delayAfter returns the random part of the wait before attempt n. If the host has asked
+// for a wait, the limit is delayMax or min(asked, spreadMax), whichever is longer.
+// Otherwise the limit is delayMax, but no more than Delay or away, the time since the
+// loss, whichever is longer.
 func (r *Reconnect) delayAfter(n int, away, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return rand.N(max(r.delayMax(n), min(asked, spreadMax)) + 1)
@@ -113,14 +118,15 @@ func (r *Reconnect) delayAfter(n int, away, asked time.Duration) time.Duration {
 	return rand.N(min(r.delayMax(n), max(r.Delay, away)) + 1)
 }
 
-// recentLosses counts losses of connections that worked.
+// recentLosses counts recent losses of connections that worked.
 type recentLosses struct {
-	spent float64   // recent losses, of at most lossesMax; one less per lossEvery
+	spent float64   // number of recent losses, up to lossesMax; it decreases by one per lossEvery
 	at    time.Time // time of the last loss
-	over  bool      // the last loss was one too many
+	over  bool      // the last loss exceeded lossesMax
 }
 
-// next returns the number of the first attempt after a loss; after too many losses tries, those so far.
+// next returns the number of the first attempt after a loss. After too many losses it does not start
+// again, but returns tries, the number so far.
 func (a *recentLosses) next(now time.Time, tries int) int {
 	since := now.Sub(a.at)
 	a.at, a.spent = now, max(0, a.spent-float64(since)/float64(lossEvery))
@@ -136,8 +142,8 @@ func (a *recentLosses) next(now time.Time, tries int) int {
 	return tries
 }
 
-// afterLoss returns the least wait after the end of a connection, or that there is no further attempt. AtOnce: the wait needs
-// no random part, because this side dropped the connection and other clients did not lose theirs with it.
+// afterLoss says what follows the end of a connection. asked is the least wait. final means that there is no further attempt. atOnce
+// means that the wait needs no random part: this side dropped the connection, so other clients did not lose theirs at the same time.
 func afterLoss(end End) (asked time.Duration, atOnce, final bool) {
 	switch end.Retry() {
 	case messages.RetryNever:
@@ -148,7 +154,7 @@ func afterLoss(end End) (asked time.Duration, atOnce, final bool) {
 	return 0, errors.Is(end.Err, errDropped), false
 }
 
-// afterAttempt is afterLoss for a failed attempt.
+// afterAttempt is like afterLoss, but for the error of a failed attempt.
 func afterAttempt(err error) (asked time.Duration, final bool) {
 	var refused *RefusedError
 	var end *EndError
@@ -164,7 +170,7 @@ func afterAttempt(err error) (asked time.Duration, final bool) {
 	return 0, false
 }
 
-// attemptMax bounds attempt n.
+// attemptMax returns the time limit of attempt n.
 func (o *Options) attemptMax(n int) time.Duration {
 	return min(o.DialTimeout, attemptFirst<<min(n, 10))
 }

@@ -2,13 +2,13 @@ package client
 
 import "troupe/messages/wire"
 
-// parse reads one unit.
+// parse parses one unit.
 func parse(h *wire.Header, unit []byte) error {
 	_, err := h.ParseUnit(unit)
 	return err
 }
 
-// onUnit processes one unit of the reliable channel. It waits while the program takes no events.
+// onUnit processes one unit of the reliable channel. It blocks while the program takes no events.
 func (cn *connection) onUnit(unit []byte) {
 	c := cn.client
 	c.reliable.countReceived(len(unit))
@@ -31,7 +31,7 @@ func (cn *connection) onUnit(unit []byte) {
 	}
 }
 
-// enter acquires the inbox, unless the connection was abandoned: then nothing waits for the program.
+// enter acquires the inbox. It returns false if the connection was abandoned, which must not wait for the program.
 func (cn *connection) enter() bool {
 	select {
 	case cn.client.inbox <- struct{}{}:
@@ -41,7 +41,7 @@ func (cn *connection) enter() bool {
 	}
 }
 
-// admit reports whether a packet of the reliable channel is to be processed. The caller holds the inbox.
+// admit reports whether a packet of the reliable channel must be processed. The caller holds the inbox.
 func (c *Client) admit(cn *connection, h *wire.Header) bool {
 	c.mu.Lock()
 	if c.current.Load() != cn {
@@ -64,7 +64,7 @@ func (c *Client) admit(cn *connection, h *wire.Header) bool {
 	return fresh && !pureAck
 }
 
-// onDatagram processes one unit of the fast channel. It does not wait, and may be called after the end.
+// onDatagram processes one unit of the fast channel. It does not block, and may be called after the end.
 func (cn *connection) onDatagram(unit []byte) {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
@@ -84,7 +84,7 @@ func (cn *connection) onDatagram(unit []byte) {
 	}
 }
 
-// packet processes a packet. It does not wait if the packet came by the fast channel.
+// packet processes a packet. If the packet came over the fast channel, it does not block.
 func (cn *connection) packet(h *wire.Header, fast bool) {
 	c := cn.client
 	stats := &c.reliable
@@ -111,7 +111,7 @@ func (cn *connection) packet(h *wire.Header, fast bool) {
 		}
 		c.emit(cn, Event{Kind: EventMembership, Sender: h.Sender, Fast: fast, Group: m.Group, Players: m.Players})
 	case wire.OpLoginResponse, wire.OpPingResult:
-		// nothing to do
+		// They need no action.
 	default:
 		c.emit(cn, Event{
 			Kind: EventMessage, Sender: h.Sender, Fast: fast, OpCode: h.OpCode, TargetPlayer: h.TargetPlayer,
@@ -120,12 +120,13 @@ func (cn *connection) packet(h *wire.Header, fast bool) {
 	}
 }
 
-// onFastAnswer processes the answer to a handshake, by either channel. Again: it was already complete.
+// onFastAnswer processes the answer to a handshake of the fast channel. The answer may come over either channel. again
+// means that the handshake was already complete.
 func (cn *connection) onFastAnswer(op int32, accepted bool) (again bool) {
 	return cn.fast != nil && cn.fast.answer(op, accepted)
 }
 
-// emit passes an event of a connection to the program, by the policy of the package comment.
+// emit passes an event of a connection to the program. The package comment describes what happens if the buffer is full.
 func (c *Client) emit(cn *connection, e Event) {
 	if e.Fast {
 		select {
@@ -135,12 +136,13 @@ func (c *Client) emit(cn *connection, e Event) {
 		}
 		return
 	}
-	if c.life.Err() != nil { // select would choose at random, and leave holes in what the program gets
+	// The select below would choose at random, so some events after the end would be missing between others.
+	if c.life.Err() != nil {
 		return
 	}
 	select {
 	case c.events <- e:
 	case <-c.life.Done():
-	case <-cn.alive.Done(): // of a helper; a reader ends alive itself
+	case <-cn.alive.Done(): // only for a helper; the reader itself ends alive
 	}
 }

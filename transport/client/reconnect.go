@@ -9,43 +9,47 @@ import (
 	"troupe/messages"
 )
 
-// lost is called when a connection has ended: the current one, or one that was replaced.
+// lost is called when a connection has ended. It may be the current one, or one that was replaced.
 func (c *Client) lost(cn *connection, end End) {
 	c.inbox <- struct{}{}
 	c.mu.Lock()
 	current, moving := c.current.Load() == cn, c.moving
 	var away *absence
 	if current {
-		if cn.cause != nil && end.Code == 0 { // dropped since onEnd
+		if cn.cause != nil && end.Code == 0 { // dropped after onEnd has read cause
 			end.Err = cn.cause
 		}
 		away = &absence{since: time.Now(), end: end, fast: moving && cn.takeFastDown()}
 		c.current.Store(nil)
 		c.away = away
 		select {
-		case <-c.nudge: // left over from the previous absence
+		case <-c.nudge: // remains of the previous absence
 		default:
 		}
-		if errors.Is(cn.cause, errDropped) && !errors.Is(end.Err, errDropped) { // NetworkChanged came as the host closed
+		// NetworkChanged was called while the host was closing the connection.
+		if errors.Is(cn.cause, errDropped) && !errors.Is(end.Err, errDropped) {
 			c.nudge <- struct{}{}
 		}
 		c.wake()
-		if moving { // the attempt to move is the first one to come back now, and may take no longer
+		// The running attempt of Move now serves as the first attempt to reconnect, with the same time limit.
+		if moving {
 			time.AfterFunc(attemptFirst, c.stop)
 		}
 		ours := moving || time.Since(c.abandonedAt) < abandonedLoginMax
-		if ours && end.Code == uint16(messages.CloseTakenOver) { // by a login of our own, or the next one is refused
+		// Probably a login of this Client has taken over the player. Reconnect: if another
+		// device took over, the host refuses the login.
+		if ours && end.Code == uint16(messages.CloseTakenOver) {
 			away.end = End{Err: errDropped}
 		}
 	}
 	c.mu.Unlock()
 	<-c.inbox
-	if current && !moving { // otherwise Move decides whether the loss counts
+	if current && !moving { // otherwise Move decides what follows the loss
 		c.detach(away)
 	}
 }
 
-// detach decides whether to reconnect after a loss, and tells the program.
+// detach decides whether to reconnect after a loss, and notifies the program.
 func (c *Client) detach(away *absence) {
 	c.inbox <- struct{}{}
 	c.mu.Lock()
@@ -73,7 +77,7 @@ func (c *Client) detach(away *absence) {
 	}
 }
 
-// hopeless reports whether reconnecting makes no sense: too many violations without progress. The caller holds mu.
+// hopeless reports whether reconnecting is useless, because there were too many violations without progress. The caller holds mu.
 func (c *Client) hopeless(end End) bool {
 	if !c.numbers.on() || end.Code != uint16(messages.CloseOutOfOrder) && !errors.Is(end.Err, errNumbers) {
 		return false
@@ -85,7 +89,8 @@ func (c *Client) hopeless(end End) bool {
 	return c.violated >= violationsMax
 }
 
-// nextDelay returns the random wait beside the one asked for. A host asks many clients at once, so it is not a short one then.
+// nextDelay returns the random wait in addition to asked. If the host has asked for a wait, it has probably asked many
+// clients, so the random wait is not one of the short ones.
 func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +99,7 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	}
 	away := time.Duration(0)
 	switch {
-	case c.recentLosses.over: // they are counted as one absence
+	case c.recentLosses.over: // count these losses as one long absence
 		away = c.o.Reconnect.DelayMax
 	case c.away != nil:
 		away = time.Since(c.away.since)
@@ -104,14 +109,14 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	return d
 }
 
-// comeBack is the goroutine of an absence: it tries to log in until it succeeds or gives up, first after a pause.
+// comeBack is the goroutine of an absence. After a first pause it tries to log in until it succeeds or the Client ends.
 func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.mu.Lock()
 	giveUpAfter := c.o.Reconnect.giveUpAfter(c.window)
 	c.mu.Unlock()
 	ctx, cancel := context.WithDeadline(c.life, away.since.Add(giveUpAfter))
 	defer cancel()
-	err := context.DeadlineExceeded // error of the last attempt
+	err := context.DeadlineExceeded // error of the last attempt; this one if there was none
 	for n := 0; c.pause(ctx, asked, delay); n++ {
 		if err = c.tryAgain(ctx, n); err == nil {
 			return
@@ -128,7 +133,8 @@ func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.finish(end)
 }
 
-// pause waits as long as the host asked for, and then for delay, which a nudge ends. False: ctx has ended.
+// pause waits as long as the host has asked for, and then for delay. A nudge ends the delay, but not the host's
+// wait. It returns false if ctx has ended.
 func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
 	earliest := time.Now().Add(asked)
 	until := earliest.Add(delay)
@@ -151,11 +157,11 @@ func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
 	}
 }
 
-// tryAgain makes attempt n. Nil: a connection was made, even if it has ended already.
+// tryAgain makes attempt n. It returns nil if a connection was made, even if that has ended already.
 func (c *Client) tryAgain(ctx context.Context, n int) error {
 	c.mu.Lock()
 	t, bound := c.prefer, c.o.attemptMax(n)
-	if t == KCP { // which notices a dead path itself
+	if t == KCP { // KCP detects a dead path itself
 		c.away.silence, bound = bound, c.o.DialTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, bound)
@@ -166,12 +172,13 @@ func (c *Client) tryAgain(ctx context.Context, n int) error {
 	return c.connect(ctx, t)
 }
 
-// NetworkChanged drops the connection without a close frame and opens another one at once. It is for programs that the
-// operating system tells about a new network. If the host has asked the Client to come later, it still waits. With
-// Reconnect.Off the Client ends.
+// NetworkChanged drops the connection without a close frame and opens another one at once. It is for programs that
+// the operating system notifies of a new network. If the host has asked the Client to come later, the Client still
+// waits. With Reconnect.Off the Client ends.
 func (c *Client) NetworkChanged() { c.Outage(0) }
 
-// Outage simulates a network outage, for tests: it drops the connection without a close frame, and the Client does not reconnect for d.
+// Outage simulates a network outage, for tests. It drops the connection without a close frame. The
+// Client does not reconnect before d has passed.
 func (c *Client) Outage(d time.Duration) {
 	c.mu.Lock()
 	c.notBefore = time.Now().Add(d)
@@ -179,7 +186,8 @@ func (c *Client) Outage(d time.Duration) {
 		c.stop()
 	}
 	cn := c.current.Load()
-	switch { // under mu: lost sees the cause, or does not drain the nudge
+	// Under mu, either lost has not run yet and sees the cause, or it has already drained the nudge.
+	switch {
 	case cn == nil:
 		select {
 		case c.nudge <- struct{}{}:
@@ -194,10 +202,10 @@ func (c *Client) Outage(d time.Duration) {
 	}
 }
 
-// finish ends the Client, once, when there is no connection and no attempt of comeBack.
+// finish ends the Client. It is called once, when there is no connection and comeBack makes no more attempts.
 func (c *Client) finish(end End) {
-	c.leave()             // ends a Move
-	c.moves <- struct{}{} // and waits for it
+	c.leave()             // ends a running Move
+	c.moves <- struct{}{} // waits for that Move
 	c.mu.Lock()
 	c.over = true
 	if c.closing {
@@ -213,6 +221,6 @@ func (c *Client) finish(end End) {
 		<-cn.done
 	}
 	c.end = end
-	close(c.done) // first: a program that has received the last event may call End
+	close(c.done) // close done first: a program that has received the last event may call End
 	close(c.events)
 }

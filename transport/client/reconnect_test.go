@@ -15,13 +15,13 @@ import (
 	"troupe/messages/wire"
 )
 
-// with runs a test of a client and a fake host in virtual time.
+// with runs a test of a client and a fakeHost in virtual time.
 func with(t *testing.T, test func(t *testing.T, h *fakeHost)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newFakeHost(t)) })
 }
 
-// bubble runs a part of a test in virtual time, withNamed does that with a fake host.
+// bubble runs a subtest in virtual time. withNamed also gives it a fakeHost.
 func bubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
@@ -30,7 +30,7 @@ func withNamed(t *testing.T, name string, test func(t *testing.T, h *fakeHost)) 
 	bubble(t, name, func(t *testing.T) { test(t, newFakeHost(t)) })
 }
 
-// pass lets time pass, and all that is due happen.
+// pass waits for d and until everything that is due has happened.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -43,8 +43,8 @@ func talk(t *testing.T, c *Client, text string) {
 	}
 }
 
-// events returns the queued events, one word each. When a client has ended, a goroutine closes
-// the channel, some time after Done.
+// events returns the queued events, one word for each. When a client has ended, the channel is
+// closed by a goroutine some time after Done.
 func events(c *Client) (all []string) {
 	synctest.Wait()
 	for {
@@ -71,8 +71,8 @@ func want(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestReconnects: a client whose connection breaks reconnects by itself, in one round trip. No
-// message is lost or delivered twice, and the program is told.
+// TestReconnects checks that a client whose connection breaks reconnects by itself, in one round trip. No message is
+// lost or delivered twice, and the program is notified.
 func TestReconnects(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		var called []string
@@ -117,8 +117,7 @@ func TestReconnects(t *testing.T) {
 	})
 }
 
-// TestExactlyOnceThroughLosses: many messages both ways arrive exactly once over a network that
-// keeps breaking.
+// TestExactlyOnceThroughLosses checks that many messages in both directions arrive exactly once over a network that keeps breaking.
 func TestExactlyOnceThroughLosses(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		const count = 3000
@@ -176,7 +175,7 @@ func TestExactlyOnceThroughLosses(t *testing.T) {
 	})
 }
 
-// TestSendWhileDetached: the send buffer is bounded, and fast messages are dropped and counted.
+// TestSendWhileDetached checks that the send buffer is limited, and that fast messages are dropped and counted.
 func TestSendWhileDetached(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{SendBufferMessages: 2, Fast: true})
@@ -210,7 +209,7 @@ func TestSendWhileDetached(t *testing.T) {
 	})
 }
 
-// How the delay of the first attempt depends on the way the connection was lost.
+// The delay of the first attempt depends on how the connection was lost.
 func TestTheDelayOfAnAttemptDependsOnTheLoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		lasted      time.Duration
@@ -240,8 +239,8 @@ func TestTheDelayOfAnAttemptDependsOnTheLoss(t *testing.T) {
 	}
 }
 
-// TestNetworkBackTooEarly: a program that reports a new network does not shorten a wait that the
-// host asked for, neither this one nor the one after the next loss.
+// TestNetworkBackTooEarly checks that a program that reports a new network does not shorten a wait that the host has
+// asked for. This holds for the current wait and for the one after the next loss.
 func TestNetworkBackTooEarly(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		const asked = 10 * time.Second
@@ -254,7 +253,7 @@ func TestNetworkBackTooEarly(t *testing.T) {
 			}
 			return nil
 		}
-		c.NetworkChanged() // an attempt at once, which is refused
+		c.NetworkChanged() // causes an attempt at once, which is refused
 		pass(time.Second)
 		for range 3 {
 			c.NetworkChanged()
@@ -264,7 +263,7 @@ func TestNetworkBackTooEarly(t *testing.T) {
 		if len(h.at) != 3 || h.at[2].Sub(h.at[1]) != asked || !c.Attached() {
 			t.Fatalf("attempts at %v", h.at)
 		}
-		c.nudge <- struct{}{} // as if it had come while a successful attempt began
+		c.nudge <- struct{}{} // as if a nudge had arrived while a successful attempt was starting
 		h.last().bye(messages.CloseTryLater)
 		synctest.Wait()
 		if len(c.nudge) != 0 || c.Attached() {
@@ -273,7 +272,7 @@ func TestNetworkBackTooEarly(t *testing.T) {
 	})
 }
 
-// TestOutageWhileLoggingIn: a login that is answered at the moment an outage begins does not
+// TestOutageWhileLoggingIn checks that a login that is answered at the moment an outage begins does not
 // attach the player before the outage is over.
 func TestOutageWhileLoggingIn(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
@@ -301,8 +300,8 @@ func TestOutageWhileLoggingIn(t *testing.T) {
 	})
 }
 
-// TestGivesUp: attempts continue for the host's window and a margin, or as long as the program
-// sets; then the Client ends.
+// TestGivesUp checks how long attempts continue: for the host's window plus a margin, or as long as
+// the program has set. Then the Client ends.
 func TestGivesUp(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Second, time.Hour} {
 		with(t, func(t *testing.T, h *fakeHost) {
@@ -339,13 +338,13 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// The host's answer to an attempt decides whether there is another one, and when.
+// The host's answer to an attempt decides whether and when there is another attempt.
 func TestTheHostsAnswerDecidesAboutTheNextAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		enter  func(n int, l *hostLink) *wire.LoginResult
 		logins int
 		least  time.Duration
-		end    error // nil: the client reconnects
+		end    error // nil if the client reconnects
 	}{
 		"refused": {func(n int, l *hostLink) *wire.LoginResult { return &wire.LoginResult{} }, 2, 0, ErrRefused},
 		"not yet": {func(n int, l *hostLink) *wire.LoginResult {
@@ -394,7 +393,7 @@ func TestTheHostsAnswerDecidesAboutTheNextAttempt(t *testing.T) {
 	}
 }
 
-// TestDialAsksAgain: Dial tries again when the host asks it to.
+// TestDialAsksAgain checks that Dial tries again if the host asks for that.
 func TestDialAsksAgain(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.enter = func(n int, _ *hostLink) *wire.LoginResult {
@@ -422,8 +421,8 @@ func TestDialAsksAgain(t *testing.T) {
 	})
 }
 
-// A login that the client had given up reaches the host after all, and takes over the current
-// connection. That is a loss, not the end. A takeover by another device is the end.
+// An abandoned login of the client reaches the host late and takes over the current connection. That is a loss, not the
+// end. A takeover by another device is the end.
 func TestALateLoginOfTheClientItselfIsNotTheEnd(t *testing.T) {
 	for _, late := range []time.Duration{100 * time.Millisecond, abandonedLoginMax} {
 		with(t, func(t *testing.T, h *fakeHost) {
@@ -455,8 +454,7 @@ func TestALateLoginOfTheClientItselfIsNotTheEnd(t *testing.T) {
 	}
 }
 
-// TestAutoComesBack: Auto reconnects by the transport that worked last, or by the other one if
-// that fails.
+// TestAutoComesBack checks that Auto reconnects over the transport that worked last, or over the other one if that fails.
 func TestAutoComesBack(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{Transport: Auto})
@@ -474,7 +472,7 @@ func TestAutoComesBack(t *testing.T) {
 	})
 }
 
-// TestAckTimes: an ack is sent after 16 packets or 200 ms, and none after that.
+// TestAckTimes checks that an ack is sent after 16 packets or 200 ms, and that no ack follows it.
 func TestAckTimes(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -499,7 +497,7 @@ func TestAckTimes(t *testing.T) {
 	})
 }
 
-// TestGap: a gap is reported at its place in the order of messages.
+// TestGap checks that a gap is reported at its position in the order of messages.
 func TestGap(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		var lost uint64
@@ -523,7 +521,7 @@ func TestGap(t *testing.T) {
 	})
 }
 
-// A wrong number of the host ends the connection, not the Client.
+// A wrong number from the host ends the connection, but not the Client.
 func TestAWrongNumberEndsTheConnectionOnly(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -575,7 +573,7 @@ func TestRepeatedWrongNumbersEndTheClient(t *testing.T) {
 	}
 }
 
-// At a host without numbers, player session id and token resume the player.
+// At a host that does not number messages, the player session id and the token resume the player.
 func TestReconnectAtAHostWithoutNumbers(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.caps = 0
@@ -598,15 +596,15 @@ func TestReconnectAtAHostWithoutNumbers(t *testing.T) {
 	})
 }
 
-// TestRoomWithoutNumbers: a message written to a host without numbers leaves the send buffer at
-// once, while the writer continues.
+// TestRoomWithoutNumbers checks that a message to a host that does not number messages leaves the send buffer as soon
+// as it is written, while the writer continues.
 func TestRoomWithoutNumbers(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.caps = 0
 		c := h.dial(Options{SendBufferMessages: 2})
 		l := h.last()
 		l.turns = make(chan struct{})
-		talk(t, c, "a") // the writer has taken it and waits
+		talk(t, c, "a") // the writer has taken it and is blocked
 		synctest.Wait()
 		talk(t, c, "b")
 		talk(t, c, "c")
@@ -630,7 +628,7 @@ func TestRoomWithoutNumbers(t *testing.T) {
 	})
 }
 
-// TestEndsWhileDetached: Close and Abort end reconnecting, whatever an attempt is doing.
+// TestEndsWhileDetached checks that Close and Abort end the reconnecting, in any state of an attempt.
 func TestEndsWhileDetached(t *testing.T) {
 	for _, end := range []func(*Client){(*Client).Close, (*Client).Abort} {
 		for _, down := range []map[Transport]error{{WS: nil}, {WS: errUnreachable}} {
@@ -651,8 +649,7 @@ func TestEndsWhileDetached(t *testing.T) {
 	}
 }
 
-// An attempt that was given up does not become the connection, even if the host accepted its
-// login.
+// An abandoned attempt does not become the current connection, even if the host has accepted its login.
 func TestAnAnswerAfterTheAttemptDoesNotAttach(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -674,7 +671,8 @@ func TestAnAnswerAfterTheAttemptDoesNotAttach(t *testing.T) {
 	})
 }
 
-// TestALateAnswerOverKCPAttaches: a host that is busy answers a login late. A new attempt would make it busier.
+// TestALateAnswerOverKCPAttaches: a busy host answers a login late. The client must wait,
+// because a new attempt would make the host busier.
 func TestALateAnswerOverKCPAttaches(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{Transport: KCP})
@@ -696,8 +694,8 @@ func TestALateAnswerOverKCPAttaches(t *testing.T) {
 	})
 }
 
-// TestAnAnswerBeforeTheEndOfTheAttemptAttaches: the attempt's time ends while the program hears
-// of the new connection. The connection stays, and takes everything the host sends.
+// TestAnAnswerBeforeTheEndOfTheAttemptAttaches: the time limit of the attempt passes while the program is notified of
+// the new connection. The connection must stay, and receive everything that the host sends.
 func TestAnAnswerBeforeTheEndOfTheAttemptAttaches(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{OnReconnected: func(Reconnected) { time.Sleep(2 * attemptFirst) }})
@@ -714,8 +712,7 @@ func TestAnAnswerBeforeTheEndOfTheAttemptAttaches(t *testing.T) {
 	})
 }
 
-// TestSendUntilAcked: with a full buffer, Send waits for the host's acks or the end of its
-// context.
+// TestSendUntilAcked checks that Send with a full buffer waits for the host's acks or for the end of its context.
 func TestSendUntilAcked(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{SendBufferMessages: 3})
@@ -740,12 +737,12 @@ func TestSendUntilAcked(t *testing.T) {
 	})
 }
 
-// A program that reports a new network ends the wait for the next attempt, also if that comes between the end of the connection, whoever
-// ended it, and the moment that the Client takes note of it.
+// If a program reports a new network, that ends the wait for the next attempt. This also holds if the report comes
+// after the end of the connection, on either side, but before the Client has processed that end.
 func TestNetworkBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		end   func(l *hostLink)
-		noted bool // the Client has taken note
+		noted bool // the Client has processed the end
 	}{
 		"cut, noted": {(*hostLink).cut, true},
 		"cut":        {(*hostLink).cut, false},
@@ -756,7 +753,7 @@ func TestNetworkBack(t *testing.T) {
 			cl := h.dial(Options{Reconnect: Reconnect{Delay: ages, DelayMax: ages, GiveUpAfter: 2 * ages}})
 			defer cl.Close()
 			if !c.noted {
-				cl.inbox <- struct{}{} // as if another connection's packet was being processed
+				cl.inbox <- struct{}{} // as if a packet of another connection was being processed
 			}
 			c.end(h.last())
 			synctest.Wait()
@@ -772,8 +769,8 @@ func TestNetworkBack(t *testing.T) {
 	}
 }
 
-// A login that the host has refused for now cannot come late: a takeover after the next one is
-// by another device, and the end.
+// A login that the host has refused for now cannot succeed later. So a takeover after the next
+// login is by another device, and ends the Client.
 func TestATakeoverAfterARefusalIsTheEnd(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -799,7 +796,7 @@ func TestATakeoverAfterARefusalIsTheEnd(t *testing.T) {
 	})
 }
 
-// After Close was called, no event comes, or all that come: there is no hole.
+// After Close is called, the program gets either no more events or all that arrive, without a gap between them.
 func TestNoHoleAfterClose(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// The kernel retransmits a lost SYN only after a second, most of the time that a player on a flaky link is disconnected. So a
-// dial that takes long is joined by a second one, and by a third.
+// The kernel retransmits a lost SYN only after a second. On a flaky link that is most of the time for which a player is
+// disconnected. So if a dial takes long, a second one is started in parallel, and later a third.
 const (
-	redialAfter = 250 * time.Millisecond // before the second dial; twice that before the third
+	redialAfter = 250 * time.Millisecond // before the second dial; the third follows after twice that time
 	redialsMax  = 2
 )
 
-// dialAgain dials, again in parallel if that takes long. It returns the first result, connection or error, and closes the others.
+// dialAgain dials. If that takes long, it dials again in parallel. It returns the first result, a connection or an
+// error. It closes connections of the other dials.
 func dialAgain(ctx context.Context, dial func(ctx context.Context) (net.Conn, error)) (net.Conn, error) {
 	type outcome struct {
 		conn net.Conn
@@ -35,7 +36,7 @@ func dialAgain(ctx context.Context, dial func(ctx context.Context) (net.Conn, er
 	for {
 		select {
 		case <-timer.C:
-			if ctx.Err() != nil { // those that are under way return soon
+			if ctx.Err() != nil { // the running dials return soon
 				continue
 			}
 			begin()

@@ -19,18 +19,17 @@ type pipeEnd struct {
 
 func (p *pipeEnd) Close() error { p.closed = true; return nil }
 
-// TestDialAgain: if a dial takes too long, a second one starts, sooner than the kernel would
-// repeat a lost first packet. A dial that is only slow still counts, and connections that come
-// too late are closed.
+// TestDialAgain: if a dial takes too long, a second one starts, earlier than the kernel would resend a lost SYN. A slow
+// first dial still counts. Connections that are made too late are closed.
 func TestDialAgain(t *testing.T) {
 	refused := errors.New("refused")
 	never := time.Duration(0)
 	for name, c := range map[string]struct {
-		takes  []time.Duration // duration of each dial, in order; never: until its context ends
+		takes  []time.Duration // duration of each dial, in order; never means until its context ends
 		err    error           // result of the first dial
 		within time.Duration
 		after  time.Duration
-		got    int // number of the dial that is returned; 0 for none
+		got    int // number of the returned dial; 0 for none
 		dials  int
 	}{
 		"at once":              {[]time.Duration{1}, nil, time.Second, 1, 1, 1},

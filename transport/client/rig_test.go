@@ -24,13 +24,13 @@ import (
 	"troupe/transport/websocket"
 )
 
-// patience bounds a step of a test, in virtual time.
+// patience is the limit of one step of a test, in virtual time.
 const patience = time.Minute
 
-// closeLinger is that of the rigs.
+// closeLinger is the CloseLinger of the rigs.
 const closeLinger = 100 * time.Millisecond
 
-// once switches reconnecting off, for tests about the end of one connection.
+// once disables reconnecting, for tests about the end of one connection.
 var once = client.Reconnect{Off: true}
 
 // bubble runs a subtest in virtual time.
@@ -38,7 +38,7 @@ func bubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
-// web is a network in memory, with hosts at localhost.
+// web is an in-memory network with hosts at localhost.
 type web struct {
 	*testing.T
 	*memnet.Network
@@ -50,7 +50,7 @@ func newWeb(t *testing.T) web {
 	return web{t, n}
 }
 
-// listen accepts TCP connections and calls serve for each, in a goroutine.
+// listen accepts TCP connections and calls serve for each one in a new goroutine.
 func (w web) listen(serve func(c net.Conn)) string {
 	l, err := w.Machine().Listen("tcp", "localhost:0")
 	if err != nil {
@@ -76,7 +76,7 @@ func (w web) listen(serve func(c net.Conn)) string {
 	return local(l.Addr().(*net.TCPAddr).Port)
 }
 
-// packets opens a UDP socket that nobody serves, unless the test does.
+// packets opens a UDP socket. Nothing reads from it unless the test does.
 func (w web) packets() transport.PacketConn {
 	c, err := w.Machine().ListenPacket("udp", "localhost:0")
 	if err != nil {
@@ -86,7 +86,7 @@ func (w web) packets() transport.PacketConn {
 	return c
 }
 
-// options returns options to reach a host that has the certificate of package transporttest.
+// options returns options for a host with the certificate of package transporttest.
 func (w web) options(over client.Transport, addr string) client.Options {
 	_, roots := transporttest.Trusted()
 	return client.Options{
@@ -101,13 +101,13 @@ func certificate() *tls.Certificate {
 
 func serverTLS() *tls.Config { return &tls.Config{Certificates: []tls.Certificate{*certificate()}} }
 
-// rig is a host without a game, whose answers the test decides.
+// rig is a host without a game. The test decides its answers.
 type rig struct {
 	web
 	over  client.Transport
 	addr  string
 	peers chan *peer
-	// login is the answer to LOGIN, nil for none.
+	// login is the answer to LOGIN; nil for no answer.
 	login *wire.LoginResult
 	// onUnit handles the packets after LOGIN.
 	onUnit func(p *peer, h *wire.Header)
@@ -121,13 +121,13 @@ type peer struct {
 	closed   chan transport.End
 }
 
-// newRig starts a rig of WSS.
+// newRig starts a rig for WSS.
 func (w web) newRig(login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
 	w.Helper()
 	return w.newWebSocketRig(serverTLS(), login, onUnit)
 }
 
-// newWebSocketRig starts a rig of WSS, or of WS without a configuration for TLS.
+// newWebSocketRig starts a rig for WSS, or for WS if secure is nil.
 func (w web) newWebSocketRig(secure *tls.Config, login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
 	w.Helper()
 	tcp, err := w.Machine().Listen("tcp", "localhost:0")
@@ -160,7 +160,7 @@ func (w web) serve(tcp net.Listener, secure *tls.Config, login *wire.LoginResult
 	return r
 }
 
-// newKCPRig starts a rig of KCP.
+// newKCPRig starts a rig for KCP.
 func (w web) newKCPRig(login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *rig {
 	w.Helper()
 	r := &rig{web: w, over: client.KCP, peers: make(chan *peer, 16), login: login, onUnit: onUnit}
@@ -206,7 +206,7 @@ func (p *peer) OnUnit(unit []byte) {
 func (p *peer) OnAlive([]byte)             {}
 func (p *peer) OnClosed(end transport.End) { p.closed <- end }
 
-// say sends a frame at once.
+// say sends a frame and flushes it.
 func (p *peer) say(f *wire.Frame) {
 	p.Send(f)
 	p.Flush()
@@ -214,7 +214,7 @@ func (p *peer) say(f *wire.Frame) {
 
 func echo(p *peer, h *wire.Header) { p.say(wire.NewFrame(h)) }
 
-// header reads one unit, whose bytes it keeps.
+// header parses a copy of one unit.
 func header(unit []byte) (h wire.Header, err error) {
 	packet, err := wire.SplitUnit(append([]byte(nil), unit...))
 	if err == nil {
@@ -223,7 +223,7 @@ func header(unit []byte) (h wire.Header, err error) {
 	return h, err
 }
 
-// options returns the options to reach the rig.
+// options returns options for the rig.
 func (r *rig) options() client.Options { return r.web.options(r.over, r.addr) }
 
 func (r *rig) dial(o client.Options) (*client.Client, *peer) {
@@ -241,13 +241,13 @@ var accepted = &wire.LoginResult{Success: true, PeerID: 3, FastPort: 33401}
 
 const token = "one-use-token"
 
-// fastRig is the DTLS side of a rig of WSS.
+// fastRig is the DTLS side of a rig for WSS.
 type fastRig struct {
 	web
 	port     int
 	counters counters.Set
 	arrivals chan *fastPeer
-	// answer handles the nth VERIFY_IDENTITY of an association, from 1.
+	// answer handles the nth VERIFY_IDENTITY of an association; the first is 1.
 	answer func(p *fastPeer, n int, v wire.VerifyIdentity)
 }
 
@@ -257,7 +257,7 @@ type fastPeer struct {
 	rig     *fastRig
 	records chan wire.Header
 	closed  chan struct{}
-	asked   int // number of VERIFY_IDENTITY so far; owned by the reader
+	asked   int // number of VERIFY_IDENTITY messages so far; owned by the reader
 
 	mu   sync.Mutex
 	next int32
@@ -301,7 +301,7 @@ func (p *fastPeer) OnRecord(plain []byte) {
 
 func (p *fastPeer) OnClosed(error) { close(p.closed) }
 
-// say sends a frame by the fast channel.
+// say sends a frame over the fast channel.
 func (p *fastPeer) say(f *wire.Frame) {
 	defer f.Release()
 	p.mu.Lock()
@@ -310,7 +310,7 @@ func (p *fastPeer) say(f *wire.Frame) {
 	p.next++
 }
 
-// verified answers as a host does: it accepts the right token.
+// verified answers as a real host does: it accepts the right token.
 func verified(p *fastPeer, _ int, v wire.VerifyIdentity) {
 	if v.ConnectToken == token && v.PeerID == 3 {
 		p.say(wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{Success: true, PeerID: 3}))
@@ -325,7 +325,7 @@ func (r *fastRig) secureLogin() *wire.LoginResult {
 	return &wire.LoginResult{Success: true, PeerID: 3, FastPort: int32(r.port), CACert: ca, ConnectToken: token}
 }
 
-// dialFast logs in at a rig with the fast channel.
+// dialFast logs in at a rig, with Options.Fast.
 func (r *rig) dialFast() (*client.Client, *peer) {
 	r.Helper()
 	o := r.options()
@@ -343,7 +343,7 @@ func await[T any](t *testing.T, what string, from <-chan T) (got T) {
 	return got
 }
 
-// awaitKind takes the next event, which must be of a kind.
+// awaitKind waits for the next event, which must be of the given kind.
 func awaitKind(t *testing.T, c *client.Client, kind client.EventKind) client.Event {
 	t.Helper()
 	e := await(t, kind.String(), c.Events())

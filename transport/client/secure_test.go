@@ -22,7 +22,8 @@ import (
 	"troupe/transport/transporttest"
 )
 
-// wss and kcp check the host's certificate, which is for localhost, against the given roots and name. A host that is not trusted is
+// wss and kcp check the host's certificate, which is for localhost, against the given roots and name. A client
+// disconnects from an untrusted host at once.
 // disconnected at once.
 func TestCertificate(t *testing.T) {
 	_, roots := transporttest.Trusted()
@@ -63,14 +64,14 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// withoutGC keeps the garbage collector from closing connections that were left open.
+// withoutGC disables the garbage collector, which would close connections that were left open.
 func withoutGC(t *testing.T) {
 	before := debug.SetGCPercent(-1)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
 
-// At whatever step the host stops, a Dial ends with its context or its timeout, and leaves nothing behind: the bubble ends only
-// when all goroutines have, those that serve its connections too.
+// At whatever step the host stops, Dial ends with its context or its timeout and leaves nothing behind. The bubble ends
+// only when all goroutines have ended, including those that serve its connections.
 func TestDialGivesUpAnywhere(t *testing.T) {
 	reads := func(c net.Conn) { io.Copy(io.Discard, c) }
 	overTLS := func(serve func(c net.Conn)) func(c net.Conn) {
@@ -81,13 +82,13 @@ func TestDialGivesUpAnywhere(t *testing.T) {
 		if _, err := http.ReadRequest(in); err != nil {
 			return
 		}
-		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n") // and nothing after it
+		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n") // nothing follows
 		io.Copy(io.Discard, in)
 	}
 	const limit = 100 * time.Millisecond
 	for name, c := range map[string]struct {
 		over  client.Transport
-		serve func(c net.Conn) // nil: a rig that does not answer logins
+		serve func(c net.Conn) // if nil, a rig that does not answer logins
 	}{
 		"ws: handshake":      {client.WS, reads},
 		"ws: half an answer": {client.WS, upgrades},
@@ -140,8 +141,8 @@ func TestDialGivesUpAnywhere(t *testing.T) {
 	}
 }
 
-// A host of which nothing came for SilenceMax is lost, and no sooner: each ping begins the time anew. KCP looks for it before, after
-// StallMax.
+// A host counts as lost when nothing has arrived from it for SilenceMax, and not earlier: each ping restarts the time.
+// KCP pings the host and detects the loss earlier, after StallMax.
 func TestSilence(t *testing.T) {
 	const most = 2800 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -180,8 +181,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// With a full send buffer, Send waits as long as its context allows, and the connection still works afterwards. Close does not
-// wait for a host that reads nothing: it takes a second for what is queued, and another one for the close frame.
+// With a full send buffer, Send waits as long as its context allows, and the connection still works afterwards. Close does
+// not wait for a host that reads nothing. It waits one second for the queued messages, and another one for the close frame.
 func TestAHostThatReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := make(chan struct{})
@@ -205,7 +206,7 @@ func TestAHostThatReadsNothing(t *testing.T) {
 		if err := fill(); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrClosed) {
 			t.Errorf("a send that waits: %v", err)
 		}
-		wait <- struct{}{} // the host reads until the next message that it handles
+		wait <- struct{}{} // the host reads until the next message blocks its handler
 		if err := c.Send(t.Context(), m); err != nil || !c.Attached() {
 			t.Errorf("when there is room again: %v", err)
 		}
@@ -225,7 +226,7 @@ func TestAHostThatReadsNothing(t *testing.T) {
 	})
 }
 
-// End has the host's close code, reason and request to retry, over every transport.
+// End has the host's close code, reason and retry advice, over every transport.
 func TestEndHasTheHostsReason(t *testing.T) {
 	for over, newRig := range rigs {
 		bubble(t, over, func(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 	"troupe/messages/wire"
 )
 
-// ackDelay is how long an ack waits to be piggybacked on a packet (reliability.md 2.4).
+// ackDelay is how long an ack waits to be sent with a packet (reliability.md 2.4).
 const ackDelay = 200 * time.Millisecond
 
-// buffers hold one unit while it is written.
+// buffers is a pool of buffers. Each holds one unit while it is written.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// put queues a packet for the reliable channel.
+// put queues a packet for the reliable channel. It blocks while there is no room.
 func (c *Client) put(ctx context.Context, h *wire.Header, fast bool) error {
 	for {
 		changed, err := c.offer(ctx, h, fast)
@@ -29,7 +29,7 @@ func (c *Client) put(ctx context.Context, h *wire.Header, fast bool) error {
 	}
 }
 
-// offer queues a packet, or returns a channel to wait for before the next try.
+// offer queues a packet. If there is no room, it returns a channel to wait on before the next try.
 func (c *Client) offer(ctx context.Context, h *wire.Header, fast bool) (changed <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *Client) change() <-chan struct{} {
 	return c.changed
 }
 
-// wake closes the channel of change. The caller holds mu.
+// wake closes the channel that change has returned. The caller holds mu.
 func (c *Client) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -84,7 +84,8 @@ func (c *Client) kick(cn *connection) {
 	}
 }
 
-// write is the writer goroutine while packets are queued. After the login only it writes: numbers rise, and no context cuts a unit.
+// write is the writer goroutine, which runs while packets are queued. After the login only it writes. So numbers are
+// sent in order, and no ended context cuts a unit short.
 func (cn *connection) write() {
 	defer cn.helpers.Done()
 	b := buffers.Get().(*[]byte)
@@ -96,7 +97,7 @@ func (cn *connection) write() {
 	}
 }
 
-// nextUnit fills b with the next unit; it returns false if the writer has to end.
+// nextUnit fills b with the next unit. It returns false if the writer must end.
 func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 	c := cn.client
 	c.mu.Lock()
@@ -122,7 +123,8 @@ func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 	return true
 }
 
-// fail notes that the link cannot be written to any more. After ErrClosed it ends by itself.
+// fail records that the link can no longer be written to. It drops the connection, unless err is
+// ErrClosed: then the connection ends by itself.
 func (cn *connection) fail(err error) {
 	cn.client.mu.Lock()
 	cn.writes = writerBroken
@@ -147,7 +149,7 @@ func (c *Client) scheduleAck(cn *connection) {
 	}
 }
 
-// onAckTimer may find that the ack has been sent since.
+// onAckTimer sends the ack, unless it has been sent since.
 func (c *Client) onAckTimer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

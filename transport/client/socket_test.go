@@ -12,7 +12,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// frame is one frame of a server.
+// frame returns one frame of a server.
 func frame(head byte, payload string) string {
 	b := []byte{head}
 	switch n := len(payload); {

@@ -2,30 +2,31 @@ package client
 
 import "sync/atomic"
 
-// Stats are counts since Dial or the last ResetStats, over all connections.
+// Stats are counts over all connections since Dial or the last ResetStats.
 type Stats struct {
 	Reliable, Fast ChannelStats
 
 	// Reconnects is how often the client has reconnected after a loss.
 	Reconnects uint64
-	// Replayed packets were sent again after a reconnect, Duplicates received again and dropped.
+	// Replayed packets were sent again after a reconnect. Duplicates were received again and dropped.
 	Replayed, Duplicates uint64
-	// Gaps is how many gaps the host has reported, Lost how many messages they cost.
+	// Gaps is how many gaps the host has reported. Lost is how many messages were lost in them.
 	Gaps, Lost uint64
 }
 
-// ChannelStats are the counts of one channel, with the packets of the protocol itself. Bytes count packets with their length
-// prefix, without the overhead of WebSocket, TLS, KCP or UDP.
+// ChannelStats are the counts of one channel, including the packets of the protocol itself. Bytes include the length
+// prefix of each packet, but not the overhead of WebSocket, TLS, KCP or UDP.
 type ChannelStats struct {
 	Sent, SentBytes         uint64
 	Received, ReceivedBytes uint64
-	// Malformed packets could not be read. Received counts them too, and the next two.
+	// Malformed packets could not be parsed. Received includes Malformed, Stale and Dropped.
 	Malformed uint64
-	// Stale packets came late and were dropped; fast channel only.
+	// Stale packets arrived late and were dropped; fast channel only.
 	Stale uint64
 	// Dropped packets were dropped because the event buffer was full; fast channel only.
 	Dropped uint64
-	// Unsent messages, of intent Fast only, found no connection or were not taken by the kernel. Sent does not count them.
+	// Unsent messages with intent Fast were dropped, because there was no connection or the kernel did not
+	// accept them. Sent does not include them.
 	Unsent uint64
 }
 
@@ -43,7 +44,7 @@ func (c *channelCounters) countReceived(n int) {
 	c.receivedBytes.Add(uint64(n))
 }
 
-// read takes each count with get, which may also reset it.
+// read reads each count with get, which may also reset it.
 func (c *channelCounters) read(get func(*atomic.Uint64) uint64) ChannelStats {
 	return ChannelStats{
 		Sent: get(&c.sent), SentBytes: get(&c.sentBytes), Received: get(&c.received), ReceivedBytes: get(&c.receivedBytes),
@@ -68,5 +69,5 @@ func (c *Client) readStats(get func(*atomic.Uint64) uint64) Stats {
 	}
 }
 
-// resumeCounters are a Client's counters that belong to no channel.
+// resumeCounters are the counters of a Client that do not belong to a channel.
 type resumeCounters struct{ reconnects, replayed, duplicates, gaps, lost atomic.Uint64 }

@@ -27,24 +27,24 @@ const (
 
 var errProtocol = errors.New("client: the host broke the WebSocket protocol")
 
-// socket is a client's WebSocket. One goroutine reads; any may write.
+// socket is a client's WebSocket. Only one goroutine may read. Any goroutine may write.
 type socket struct {
 	conn net.Conn
 	br   *bufio.Reader
 	// owned by the reader
-	message []byte         // read so far
-	first   rfc6455.Opcode // op code of the fragmented message, 0 for none
+	message []byte         // bytes of the message read so far
+	first   rfc6455.Opcode // op code of the fragmented message; 0 if there is none
 	control [rfc6455.ControlMax]byte
 
-	// lock holds one token; its holder may write.
+	// lock holds one token. The holder of the token may write.
 	lock chan struct{}
-	// held by the holder of lock
+	// owned by the holder of lock
 	frame  []byte
 	closed bool // a close frame was written, or a write failed
 	broken bool // a write failed
 }
 
-// upgrade does the opening handshake. All reads go through in, also later. The caller sets deadlines.
+// upgrade performs the opening handshake. This read and all later ones use in. The caller sets deadlines.
 func upgrade(conn net.Conn, in io.Reader, addr string) (*socket, error) {
 	var nonce [16]byte
 	rand.Read(nonce[:]) // never fails since Go 1.24
@@ -54,7 +54,7 @@ func upgrade(conn net.Conn, in io.Reader, addr string) (*socket, error) {
 	if _, err := io.WriteString(conn, req); err != nil {
 		return nil, err
 	}
-	// The answer's header is bounded by the reader's limit, the rest by messageMax.
+	// The reader's limit bounds the response header. After that, messageMax bounds each message.
 	limited := &io.LimitedReader{R: in, N: 16 << 10}
 	br := bufio.NewReaderSize(limited, 4<<10)
 	resp, err := http.ReadResponse(br, nil)
@@ -72,7 +72,7 @@ func upgrade(conn net.Conn, in io.Reader, addr string) (*socket, error) {
 	return &socket{conn: conn, br: br, lock: make(chan struct{}, 1)}, nil
 }
 
-// acquire takes the right to write.
+// acquire acquires lock, the right to write.
 func (s *socket) acquire(ctx context.Context) error {
 	select {
 	case s.lock <- struct{}{}:
@@ -84,7 +84,8 @@ func (s *socket) acquire(ctx context.Context) error {
 
 func (s *socket) release() { <-s.lock }
 
-// write writes one frame, with the lock held. After an error a part of it may have been sent: no further write.
+// write writes one frame. The caller holds lock. After an error a part of the frame may have been
+// sent, so there must be no further write.
 func (s *socket) write(ctx context.Context, op rfc6455.Opcode, payload []byte) error {
 	if s.closed {
 		return ErrClosed
@@ -123,7 +124,7 @@ func (s *socket) wrote(op rfc6455.Opcode, err error) error {
 	return nil
 }
 
-// writeControl writes one control frame, waiting no longer than timeout.
+// writeControl writes one control frame. It takes at most timeout.
 func (s *socket) writeControl(op rfc6455.Opcode, payload []byte, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -134,15 +135,15 @@ func (s *socket) writeControl(op rfc6455.Opcode, payload []byte, timeout time.Du
 	return s.write(ctx, op, payload)
 }
 
-// appendFrame appends a frame with a mask of its own.
+// appendFrame appends a frame with a new random mask.
 func appendFrame(dst []byte, op rfc6455.Opcode, payload []byte) []byte {
 	var mask [4]byte
 	rand.Read(mask[:])
 	return rfc6455.AppendMasked(dst, op, binary.LittleEndian.Uint32(mask[:]), payload)
 }
 
-// read returns the next complete message (rfc6455.Binary, rfc6455.Text) or control frame, which may come between the fragments
-// of a message. The payload is valid until the next read.
+// read returns the next complete message (rfc6455.Binary, rfc6455.Text) or control frame. A control frame may come
+// between the fragments of a message. The payload is valid until the next read.
 func (s *socket) read() (op rfc6455.Opcode, payload []byte, err error) {
 	for {
 		op, fin, size, err := s.header()
@@ -195,7 +196,7 @@ func (s *socket) header() (op rfc6455.Opcode, fin bool, size int, err error) {
 	return h.Op, h.Fin, int(h.Length), nil
 }
 
-// takeStep is how much is reserved for data before it has arrived.
+// takeStep is how many bytes are allocated at most for data that has not arrived yet.
 const takeStep = 64 << 10
 
 func (s *socket) take(size int) error {
@@ -211,7 +212,7 @@ func (s *socket) take(size int) error {
 	return nil
 }
 
-// closeFrame reads the payload of a close frame.
+// closeFrame parses the payload of a close frame.
 func closeFrame(payload []byte) (code uint16, reason string) {
 	if len(payload) < 2 {
 		return 1005, "" // RFC 6455: no code was given

@@ -16,24 +16,24 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// pongTimeout bounds the writing of a pong.
+// pongTimeout limits the writing of a pong.
 const pongTimeout = 10 * time.Second
 
-// wsLink is the reliable channel over ws and wss. It has one goroutine, the reader.
+// wsLink is the reliable channel over ws and wss. Its only goroutine is the reader.
 type wsLink struct {
 	// set once
 	cn     *connection
 	ws     *socket
-	tcp    net.Conn // under TLS, if there is TLS
+	tcp    net.Conn // the TCP connection, under TLS if there is TLS
 	secure bool
 	quiet  *quietReader
-	over   chan struct{} // closed when the reading has ended
+	over   chan struct{} // closed when the reader has ended
 
 	failOnce sync.Once
-	cause    error // why the writing ended first; valid once tcp is closed by fail
+	cause    error // why writing ended, if it ended first; valid once fail has closed tcp
 }
 
-// quietReader limits how long a read may take. Max is owned by the reader.
+// quietReader limits the duration of each read. The reader owns max.
 type quietReader struct {
 	conn net.Conn
 	max  time.Duration // 0 for no limit
@@ -88,7 +88,7 @@ func (o *Options) tlsConfig() *tls.Config {
 		cfg = o.TLS.Clone()
 	}
 	cfg.ServerName = o.serverName(o.WSSAddr)
-	cfg.NextProtos = []string{"http/1.1"} // there is no WebSocket over anything newer here
+	cfg.NextProtos = []string{"http/1.1"} // WebSocket over newer HTTP versions is not supported
 	return cfg
 }
 
@@ -104,7 +104,7 @@ func (l *wsLink) send(ctx context.Context, unit []byte) error {
 	return err
 }
 
-// fail ends a connection that can no longer be written to. After a close frame the reader ends it.
+// fail ends the connection if writing has failed. If only a close frame was written, the reader ends the connection.
 func (l *wsLink) fail(err error) {
 	if !l.ws.broken {
 		return
@@ -135,7 +135,7 @@ func (l *wsLink) close() {
 	l.tcp.Close()
 }
 
-// abort ends TCP with a reset. It sends no TLS close_notify, because that could block.
+// abort closes the TCP connection with a reset. It sends no TLS close_notify, because that could block.
 func (l *wsLink) abort() {
 	if tcp, ok := l.tcp.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -143,7 +143,7 @@ func (l *wsLink) abort() {
 	l.tcp.Close()
 }
 
-// run is the reader. It ends with the connection, and then ends the link.
+// run is the reader goroutine. When reading ends, it closes the connection and ends the link.
 func (l *wsLink) run() {
 	end := l.read()
 	l.tcp.Close()
@@ -172,9 +172,9 @@ func (l *wsLink) read() End {
 			l.cn.onUnit(payload)
 		case rfc6455.Text:
 			l.cn.client.reliable.countReceived(len(payload))
-			l.cn.client.reliable.malformed.Add(1) // no host sends text
+			l.cn.client.reliable.malformed.Add(1) // hosts send no text messages
 		case rfc6455.Ping:
-			// ErrClosed itself means that a close frame was written; the host's is awaited.
+			// A bare ErrClosed means that this side has already written a close frame and awaits the host's.
 			if err := l.ws.writeControl(rfc6455.Pong, payload, pongTimeout); err != nil && err != ErrClosed {
 				return End{Err: fmt.Errorf("answer to a ping: %w", err)}
 			}

@@ -16,53 +16,57 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Access says who may look. Its functions may be called from any goroutine.
+// Access defines who may use the console. Its functions must be safe for concurrent use.
 type Access struct {
 	Trusts func(r *http.Request) bool // reports whether a request comes from this machine and needs no key
-	// Signed returns the id, if any, and the role of the key that a request without a body is signed with; for Nobody also what is wrong.
+	// Signed verifies the signature of a request without a body. It returns the id and the role of the key.
+	// With Nobody, wrong is the reason, and id is set only if the key was recognized.
 	Signed func(r *http.Request) (id string, role Role, wrong string)
-	// Verify returns the role of an access key; Nobody if there is no such key with this secret and token. Nil: nobody can log in.
+	// Verify returns the role of an access key, or Nobody if there is no such key with this secret and token.
+	// Nil disables logins.
 	Verify  func(id, secret, sessionToken string) Role
-	Refusal string            // says who may look. With keys it follows "log in, or ".
-	Proxies transport.Proxies // which are believed whom they name in X-Forwarded-For
+	Refusal string            // text that says who may use the console; if logins are enabled, it follows "log in, or "
+	Proxies transport.Proxies // trusted proxies, whose X-Forwarded-For header names the client
 }
 
-// Role says what a caller may do here.
+// Role says what a caller may do in the console.
 type Role uint8
 
-// Roles.
+// Roles, in increasing order of rights.
 const (
-	Nobody   Role = iota // nothing
-	Reader               // look
-	Operator             // look and act
+	Nobody   Role = iota // may do nothing
+	Reader               // may only read
+	Operator             // may read and act
 )
 
-// String returns the role as the API names it.
+// String returns the name of the role in the API.
 func (r Role) String() string {
 	return [...]string{"nobody", "reader", "operator"}[min(r, Operator)]
 }
 
-// caller is who sent a request that is allowed.
+// caller is the sender of an allowed request.
 type caller struct {
-	name    string // the access key, or words
+	name    string // access key, or a description such as "this machine"
 	role    Role
-	csrf    string      // what a browser must send with an action; empty for a caller that is no browser
-	expires time.Time   // of a login; zero: never
-	still   func() bool // reports whether the login has not ended; nil for a caller without one
+	csrf    string      // token that a browser must send with an action; empty for callers that are not browsers
+	expires time.Time   // when the login expires; zero means never
+	still   func() bool // reports whether the login still exists; nil for a caller without a login
 }
 
-// stays reports whether a caller whose request takes long may still look.
+// stays reports whether a caller with a long-running request may continue to read.
 func (who caller) stays() bool { return who.still == nil || who.still() }
 
 const (
-	// cookieName names a login's cookie without TLS. Browsers send it to every port of the host name, below the API's own path.
+	// cookieName is the name of the login cookie without TLS. Browsers send this cookie to every port of the
+	// host name, for paths below the API's.
 	cookieName = "troupe_console"
-	// cookieNameTLS is its name over TLS: browsers take it from nobody but this host name, over TLS.
+	// cookieNameTLS is the name of the login cookie with TLS. Because of its prefix, browsers accept it only
+	// from this host name and only over TLS.
 	cookieNameTLS = "__Host-" + cookieName
 	csrfHeader    = "X-CSRF-Token"
 )
 
-// machine is the csrf token of callers from this machine: as long as this process runs.
+// machine is the CSRF token of callers on this machine. It is valid as long as this process runs.
 var machine = newToken()
 
 func newToken() string {
@@ -71,7 +75,8 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// sameSite reports whether a request is not one of another web page. Access.Trusts keeps out a page whose name resolves to this machine.
+// sameSite reports whether a request does not come from a page of another site. It cannot detect DNS
+// rebinding; Access.Trusts does.
 func sameSite(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return false
@@ -105,7 +110,7 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 		}
 		switch {
 		case a.Verify == nil:
-		case id != "": // it is who it says, and may not
+		case id != "": // the key is valid, but has no role here
 			return caller{}, &problem{http.StatusForbidden, "Forbidden", wrong}
 		default:
 			return caller{}, &problem{http.StatusUnauthorized, "WrongKey", wrong}
@@ -117,7 +122,8 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 	return caller{}, &problem{http.StatusUnauthorized, "LoginNeeded", "log in, or " + a.Refusal}
 }
 
-// mayAct checks the role, if the action changes something, and the token that only a page of this console can have read.
+// mayAct checks the caller's role if the action changes something. It also checks the CSRF token, which only
+// a page of this console can have read.
 func (who caller) mayAct(r *http.Request, changes bool) *problem {
 	if changes && who.role < Operator {
 		return &problem{http.StatusForbidden, "ReadOnly", "this access key may look, and not act: an operator's may call every operation"}
@@ -128,7 +134,7 @@ func (who caller) mayAct(r *http.Request, changes bool) *problem {
 	return &problem{http.StatusForbidden, "TokenNeeded", "an action needs the header " + csrfHeader + " with the csrfToken of " + prefix + "me"}
 }
 
-const loginBytesMax = 4 << 10 // bounds the body of a login
+const loginBytesMax = 4 << 10 // maximum bytes of a login's body
 
 type loginRequest struct {
 	AccessKeyID  string `json:"accessKeyId"`
@@ -136,7 +142,8 @@ type loginRequest struct {
 	SessionToken string `json:"sessionToken"`
 }
 
-// login answers POST /admin/v1/login, the only request that has a body and needs no login.
+// login handles POST /admin/v1/login. It is the only request that has a body, and the only one that needs no
+// login.
 func (c *Console) login(w http.ResponseWriter, r *http.Request, _ query) *problem {
 	if !sameSite(r) {
 		return &problem{http.StatusForbidden, "CrossOrigin", "other web pages may not call this"}
@@ -178,7 +185,8 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request, _ query) *probl
 	return answer(w, struct{}{})
 }
 
-// cameEncrypted reports whether a request came over TLS, maybe to a proxy. Whoever only claims that changes its own cookies alone.
+// cameEncrypted reports whether a request came over TLS, to the host or to a proxy. A client may forge the
+// header, but that only changes its own cookies.
 func cameEncrypted(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
@@ -193,14 +201,14 @@ func loginCookie(r *http.Request) (*http.Cookie, error) {
 func setLogin(w http.ResponseWriter, r *http.Request, value string, expires time.Time) {
 	c := http.Cookie{Name: cookieName, Value: value, Path: awswire.Prefix(r) + prefix, Expires: expires, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if cameEncrypted(r) {
-		c.Name, c.Path, c.Secure = cookieNameTLS, "/", true // the path is a condition of the prefix
+		c.Name, c.Path, c.Secure = cookieNameTLS, "/", true // browsers require this path for the __Host- prefix
 	}
 	http.SetCookie(w, &c)
 }
 
-// short is as much of an access key as a log shows (reliability.md 6).
+// short returns the beginning of an access key, for the log (reliability.md 6).
 func short(key string) string {
-	if strings.Contains(key, " ") { // words, not a key
+	if strings.Contains(key, " ") { // a description such as "this machine", not a key
 		return key
 	}
 	return key[:min(len(key), 8)]

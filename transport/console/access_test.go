@@ -22,11 +22,11 @@ import (
 	"troupe/transport/ops"
 )
 
-// drains is a host that only counts its drains.
+// drains is a fake host that only counts its drains.
 type drains struct {
 	ops.Drainer
 	n     atomic.Int64
-	grace atomic.Int64 // of the last
+	grace atomic.Int64 // grace of the last drain
 }
 
 func (d *drains) StartDrain(grace time.Duration) {
@@ -35,7 +35,7 @@ func (d *drains) StartDrain(grace time.Duration) {
 }
 func (d *drains) Drains() ops.DrainState { return ops.DrainState{} }
 
-// noEvents is a host where nothing happens.
+// noEvents is a fake host without events.
 type noEvents struct{ never chan struct{} }
 
 func (e noEvents) Since(uint64) ([][]byte, uint64, <-chan struct{}) { return nil, 0, e.never }
@@ -80,7 +80,7 @@ func newWorld(t *testing.T, keys bool) *world {
 	return w
 }
 
-// do sends a request, with pairs of header names and values.
+// do sends a request. headers are pairs of names and values.
 func (w *world) do(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	w.Helper()
 	r := httptest.NewRequest(method, "http://games.example"+target, strings.NewReader(body))
@@ -143,7 +143,7 @@ func TestPagesRunOnlyScriptsOfTheirOwnAddress(t *testing.T) {
 	}
 }
 
-// Each answer, also a refusal, may be kept nowhere, be shown in no frame and be read by no other address.
+// Every response, including errors, forbids caching, frames and reading by other origins.
 func TestAnswersStayWithTheirPage(t *testing.T) {
 	open, keyed := newWorld(t, false), newWorld(t, true)
 	for _, answer := range []*httptest.ResponseRecorder{
@@ -167,8 +167,8 @@ func TestAnswersStayWithTheirPage(t *testing.T) {
 	}
 }
 
-// Where the browser has come over TLS, as far as the host or a proxy before it can tell, the cookie stays with this host name and
-// TLS, and no other cookie logs in. Elsewhere it goes only to the path of the API.
+// If the browser came over TLS, as far as the host or a proxy can tell, the cookie is restricted to this host
+// name and TLS, and only that cookie logs in. Without TLS, the cookie is restricted to the path of the API.
 func TestTheCookieIsForThisHostAndPathAlone(t *testing.T) {
 	for proto, secure := range map[string]bool{"https": true, "HTTPS": true, "http": false, "": false} {
 		w := newWorld(t, true)
@@ -201,7 +201,7 @@ func TestOnlyBrowsersGetThePage(t *testing.T) {
 	w.want(http.StatusNotFound, "", "GET", "/console/none.js", "")
 }
 
-// Without keys, only callers that the host trusts see anything.
+// Without keys, only callers that the host trusts can read anything.
 func TestWithoutKeysOnlyThisMachineLooks(t *testing.T) {
 	w := newWorld(t, false)
 	w.want(200, "", "GET", "/admin/v1/overview", "")
@@ -235,7 +235,8 @@ func TestAnActionNeedsTheToken(t *testing.T) {
 	cookie, csrf := keyed.logIn()
 	keyed.want(http.StatusForbidden, "TokenNeeded", "POST", "/admin/v1/drain", "", "Cookie", cookie.String(), csrfHeader, machine)
 	keyed.want(200, "", "POST", "/admin/v1/drain", "", "Cookie", cookie.String(), csrfHeader, csrf)
-	keyed.want(200, "", "POST", "/admin/v1/drain", "", "Authorization", "signed") // no browser sends that by itself
+	// no token is needed, because no browser adds this header by itself
+	keyed.want(200, "", "POST", "/admin/v1/drain", "", "Authorization", "signed")
 	if w.drains.n.Load() != 1 || keyed.drains.n.Load() != 2 {
 		t.Error("drains:", w.drains.n.Load(), keyed.drains.n.Load())
 	}
@@ -243,7 +244,7 @@ func TestAnActionNeedsTheToken(t *testing.T) {
 
 func TestWithKeysALoginIsNeeded(t *testing.T) {
 	w := newWorld(t, true)
-	w.want(200, "", "GET", "/", "", "Accept", "text/html") // asks for the login
+	w.want(200, "", "GET", "/", "", "Accept", "text/html") // the page that asks for the login
 	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "")
 	w.want(http.StatusUnauthorized, "LoginNeeded", "GET", "/admin/v1/overview", "", "Cookie", cookieName+"=made-up")
 	if a := w.want(http.StatusForbidden, "Forbidden", "GET", "/admin/v1/overview", "", "Authorization", "signed by another"); !strings.Contains(a.Body.String(), "it may not look") {
@@ -279,7 +280,7 @@ func TestLoginsAreBounded(t *testing.T) {
 		first, _ := w.logIn()
 		for range loginsMax {
 			time.Sleep(time.Second)
-			w.logIn() // right logins are not counted as attempts
+			w.logIn() // successful logins do not count as attempts
 		}
 		if n := len(w.console.logins.open); n != loginsMax {
 			t.Errorf("%d logins", n)
@@ -305,7 +306,8 @@ func TestFailedLoginsAreLimited(t *testing.T) {
 	})
 }
 
-// However many try from elsewhere, the right secret logs in. The source that has not tried for the longest is forgotten.
+// The right secret logs in, however many other sources fail. If there are too many sources, the one with the
+// least recent attempt is dropped.
 func TestManySourcesKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, true)
@@ -318,8 +320,8 @@ func TestManySourcesKeepNobodyOut(t *testing.T) {
 				try(http.StatusUnauthorized, wrong, source)
 			}
 		}
-		try(http.StatusTooManyRequests, wrong, 0) // the last that has tried, now
-		try(http.StatusOK, rightKey, sourcesMax)  // 1 is forgotten
+		try(http.StatusTooManyRequests, wrong, 0) // now the most recent source
+		try(http.StatusOK, rightKey, sourcesMax)  // source 1 is dropped
 		try(http.StatusTooManyRequests, wrong, 0)
 		try(http.StatusTooManyRequests, wrong, 2)
 		try(http.StatusUnauthorized, wrong, 1)
@@ -335,7 +337,7 @@ func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {
 	if a := w.want(http.StatusMethodNotAllowed, "MethodNotAllowed", "PUT", "/admin/v1/drain", ""); a.Header().Get("Allow") != "DELETE, GET, POST" {
 		t.Error(a.Header())
 	}
-	for _, target := range []string{ // transport/host tries each parameter alone
+	for _, target := range []string{ // transport/host tests each parameter alone
 		"game-sessions?status=any&status=any", "game-sessions?next=e30x", "players?player=a&gameSession=b", "players?playerSession=a&fleet=b", "players?next=e30",
 		"game-sessions?fleet=a&alias=b", "overview?%zz",
 	} {
@@ -348,7 +350,7 @@ func TestBadInputIsAnsweredWithACodeAndASentence(t *testing.T) {
 	keyed.want(http.StatusUnsupportedMediaType, "BadRequest", "POST", "/admin/v1/login", rightKey, "Content-Type", "text/plain")
 }
 
-// stream opens a stream of events, until the test closes it.
+// stream opens an event stream. The test closes it with leave.
 func (w *world) stream(headers ...string) (lines *bufio.Scanner, leave func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	r := httptest.NewRequestWithContext(ctx, "GET", "http://games.example/admin/v1/events", nil)
@@ -363,7 +365,7 @@ func (w *world) stream(headers ...string) (lines *bufio.Scanner, leave func()) {
 	return bufio.NewScanner(from), func() { cancel(); from.Close() }
 }
 
-// piped is an answer that is read while it is written.
+// piped is a response recorder that streams what is written.
 type piped struct {
 	*httptest.ResponseRecorder
 	to *io.PipeWriter
@@ -371,7 +373,8 @@ type piped struct {
 
 func (p piped) Write(b []byte) (int, error) { return p.to.Write(b) }
 
-// A listener that does not read is cut off; the others go on. Without listeners nothing runs.
+// A listener that does not read is disconnected, and the others continue. Without listeners, the hub's
+// goroutine does not run.
 func TestListenersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, false)
@@ -412,8 +415,8 @@ func TestListenersAreBounded(t *testing.T) {
 	})
 }
 
-// The document of the API names exactly the paths and methods that there are; the answers are
-// compared with it in transport/host.
+// The OpenAPI document has exactly the existing paths and methods. Package transport/host compares the
+// responses with it.
 func TestEveryPathIsDocumented(t *testing.T) {
 	text, err := files.ReadFile("openapi.yaml")
 	if err != nil {
@@ -445,7 +448,7 @@ func TestEveryPathIsDocumented(t *testing.T) {
 	}
 }
 
-// A key that was withdrawn opens nothing any more, also where it has logged in before.
+// A withdrawn key no longer gives access, not even to its existing logins.
 func TestNewKeysEndLogins(t *testing.T) {
 	w := newWorld(t, true)
 	cookie, _ := w.logIn()

@@ -12,28 +12,31 @@ import (
 	"troupe/messages"
 )
 
-// Operations are what an operator may do to a host besides what the Backend does. Any goroutine may call them.
+// Operations are an operator's actions on a host that the Backend does not provide. They are safe for
+// concurrent use.
 type Operations interface {
-	// Ban keeps a player out, LiftBan ends that and reports whether there was a ban. Errors are *messages.Error or context errors.
+	// Ban keeps a player out. LiftBan ends a ban and reports whether there was one. Errors are
+	// *messages.Error or context errors.
 	Ban(ctx context.Context, b messages.Ban) error
 	LiftBan(ctx context.Context, player messages.PlayerID) (bool, error)
 	Bans() []messages.Ban
-	// LogLevel is debug, info, warn or error. SetLogLevel changes it until the next reload or start. By is who does, shortened.
+	// LogLevel returns debug, info, warn or error. SetLogLevel changes the level until the next reload or
+	// restart. by is the shortened name of the caller.
 	LogLevel() string
 	SetLogLevel(level, by string) error
-	// Acted tells those who listen to events of an action.
+	// Acted publishes an event about an action.
 	Acted(a Action)
-	ClosedConnections() []messages.ClosedConnection // the connections that ended last, the newest first
+	ClosedConnections() []messages.ClosedConnection // connections that were closed most recently, newest first
 	Settings() []Setting
 	Listeners() []Listener
 }
 
-// Action is what an operator has done.
+// Action is an operator's action and its result.
 type Action struct {
 	Action string `json:"action"`
 	Target string `json:"target,omitempty"`
 	By     string `json:"by"`
-	Result string `json:"result"` // done, or the code of the refusal; Aborted: the answer was broken off
+	Result string `json:"result"` // done, or the code of the error; Aborted if the response was cut off
 }
 
 func (c *Console) report(r *http.Request, name string, q query, p *problem) {
@@ -51,7 +54,8 @@ func (c *Console) report(r *http.Request, name string, q query, p *problem) {
 	c.acted(r, Action{Action: name, Target: target, By: q.who.name, Result: result})
 }
 
-// Report logs what another page of the host has done, and makes an event of it. Result is done or a refusal's code. R may act.
+// Report logs an action that was taken on another page of the host, and publishes its event. result is done
+// or the code of the error. r must come from a caller that may act.
 func (c *Console) Report(r *http.Request, action, target, result string) {
 	by := "an operator"
 	if who, p := c.identify(r); p == nil {
@@ -68,7 +72,8 @@ func (c *Console) acted(r *http.Request, a Action) {
 
 const (
 	banMax = 10 * 365 * 24 * 60 * 60 // seconds
-	// textMax bounds an operator's reason in bytes, playerMax a player id in characters, as the service API does.
+	// textMax is the maximum length of an operator's reason in bytes. playerMax is the maximum length of a
+	// player id in characters, as in the service API.
 	textMax   = 256
 	playerMax = 1024
 )
@@ -80,7 +85,7 @@ func (q query) whoAndWhy() (player messages.PlayerID, reason string, p *problem)
 	return messages.PlayerID(q.text("player")), cmp.Or(q.text("reason"), messages.NoReason), nil
 }
 
-// kick removes a player from the game sessions where it has a seat, or from one of them.
+// kick removes a player from one game session, or from every game session that the player is in.
 func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem {
 	player, reason, p := q.whoAndWhy()
 	if p != nil {
@@ -97,11 +102,14 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 }
 
 type kicked struct {
-	Kicked int `json:"kicked"` // player sessions that end
-	Silent int `json:"silent"` // game sessions that do not answer: they remove the player when they do, or end
+	Kicked int `json:"kicked"` // number of player sessions that end
+	// number of game sessions that did not respond; they remove the player when they respond again, or when
+	// they end
+	Silent int `json:"silent"`
 }
 
-// kickFrom removes a player from a game session, or, if game is empty, from all.
+// kickFrom removes a player from a game session. If game is empty, it removes the player from all game
+// sessions.
 func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game messages.GameSessionID, reason string) (k kicked, p *problem) {
 	games := []messages.GameSessionID{game}
 	if game == "" {
@@ -123,7 +131,8 @@ func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game m
 		switch {
 		case isSilent(ctx, err):
 			k.Silent++
-		case err != nil && (game != "" || !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus})): // it may have ended meanwhile
+		// InvalidGameSessionStatus is ignored without game: the game session may have ended meanwhile
+		case err != nil && (game != "" || !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus})):
 			return k, refused(err)
 		}
 		k.Kicked += n
@@ -142,7 +151,7 @@ func shownBan(b messages.Ban) ban {
 	return ban{string(b.Player), timeOf(b.Until), b.Reason, b.By}
 }
 
-// ban keeps a player out of all game sessions for a time, and removes it from those where it is.
+// ban keeps a player out of all game sessions for a time, and removes the player from the current ones.
 func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem {
 	player, reason, p := q.whoAndWhy()
 	if p != nil {
@@ -189,7 +198,7 @@ func (c *Console) setLogLevel(w http.ResponseWriter, r *http.Request, q query) *
 	return c.logLevel(w, r, q)
 }
 
-// profile sends a profile of the host, as go tool pprof reads it. Profiles are taken one at a time.
+// profile sends a profile of the host in the format of go tool pprof. Only one profile is taken at a time.
 func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *problem {
 	kind, length := q.words["kind"], time.Duration(q.numbers["seconds"])*time.Second
 	select {
@@ -199,8 +208,8 @@ func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *prob
 		return &problem{http.StatusConflict, "Conflict", "another profile is being taken: try again"}
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // it may take longer than a request
-	// A caller that does not read would keep others from theirs.
+	_ = control.SetReadDeadline(time.Time{}) // a profile may take longer than the read timeout
+	// A caller that does not read must not block the profiles of others.
 	_ = control.SetWriteDeadline(time.Now().Add(length + downloadWriteTimeout))
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	if kind != "cpu" {
@@ -223,7 +232,8 @@ func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *prob
 	return nil
 }
 
-// late sets the headers of an answer with its first byte, so that a refusal may have others.
+// late calls begin before the first byte of a response. Until then, an error response can still set its own
+// headers.
 type late struct {
 	w     http.ResponseWriter
 	begin func()

@@ -22,7 +22,7 @@ import (
 	"troupe/messages"
 )
 
-// operations is a host that remembers what was done to it.
+// operations is a fake host that records actions.
 type operations struct {
 	mu    sync.Mutex
 	acted []Action
@@ -49,7 +49,8 @@ func (o *operations) Acted(a Action) {
 	o.acted = append(o.acted, a)
 }
 
-// seats is a host where ann has seats in two game sessions, one of which has just ended.
+// seats is a fake host where ann has player sessions in two game sessions. One of the game sessions has just
+// ended.
 type seats struct {
 	messages.Doer
 	kicked []messages.KickPlayer
@@ -89,7 +90,8 @@ func newSeats(w *world) *seats {
 	return b
 }
 
-// A key that only reads sees everything and changes nothing, in a browser or signed.
+// A key with only the reading operations can read everything and change nothing, in a browser or with signed
+// requests.
 func TestReadersMayNotAct(t *testing.T) {
 	w := newWorld(t, true)
 	b := newSeats(w)
@@ -141,7 +143,7 @@ func TestAKickEndsEverySeat(t *testing.T) {
 	}
 }
 
-// Each action, also a refused one, is told to those who listen.
+// Each action publishes an event, including refused actions.
 func TestActionsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, false)
@@ -166,7 +168,7 @@ func TestActionsAreTold(t *testing.T) {
 	})
 }
 
-// A drain takes a grace within bounds, and is told with it, as its end is.
+// A drain accepts a grace within limits. Its event contains the grace, also if the drain was refused.
 func TestADrainHasAGrace(t *testing.T) {
 	w := newWorld(t, false)
 	post := func(status int, code, target string) {
@@ -194,7 +196,7 @@ func TestADrainHasAGrace(t *testing.T) {
 	}
 }
 
-// What an operator does on other pages of the host is told as what it does here.
+// Actions on other pages of the host are reported like actions of the console.
 func TestOtherPagesReportActions(t *testing.T) {
 	w := newWorld(t, true)
 	for _, test := range []struct{ header, by string }{{"signed", "TRPEA2B3"}, {"forged", "an operator"}} {
@@ -208,7 +210,7 @@ func TestOtherPagesReportActions(t *testing.T) {
 	}
 }
 
-// A log that leaves the host is told as well, also one that breaks off; a look at its last lines is not.
+// Downloading a log is reported as an action, even if the download is cut off. Reading the last lines is not.
 func TestADownloadOfALogIsTold(t *testing.T) {
 	w := newWorld(t, false)
 	var log bytes.Buffer
@@ -244,7 +246,7 @@ func TestADownloadOfALogIsTold(t *testing.T) {
 	}
 }
 
-// Who signs its requests is told by its key, as who has logged in.
+// An action by a signed request is reported with the access key, as after a login.
 func TestActionsOfSignedRequestsNameTheKey(t *testing.T) {
 	w := newWorld(t, true)
 	newSeats(w)
@@ -254,7 +256,7 @@ func TestActionsOfSignedRequestsNameTheKey(t *testing.T) {
 	}
 }
 
-// Profiles are taken one at a time, and end with the host.
+// Only one profile is taken at a time, and it ends when the host stops.
 func TestAProfileEndsWithTheHost(t *testing.T) {
 	w := newWorld(t, false)
 	done := make(chan int, 1)

@@ -16,7 +16,7 @@ import (
 	"troupe/messages"
 )
 
-// problem is a refusal: an HTTP status, a code for programs and a sentence.
+// problem is an error response: an HTTP status, a code for programs, and a sentence.
 type problem struct {
 	status  int
 	code    string
@@ -51,7 +51,7 @@ func refused(err error) *problem {
 	return &problem{http.StatusInternalServerError, "Internal", err.Error()}
 }
 
-// codeOf is the name of a code in one word, such as NotFound.
+// codeOf returns an error code as one word, such as NotFound.
 func codeOf(c messages.ErrorCode) (name string) {
 	for word := range strings.FieldsSeq(c.String()) {
 		name += strings.ToUpper(word[:1]) + word[1:]
@@ -64,7 +64,7 @@ func answer(w http.ResponseWriter, v any) *problem {
 	return nil
 }
 
-// answerAsked has a request answered by the Backend, and shows the answer.
+// answerAsked sends a request to the Backend and writes the answer, converted by show.
 func answerAsked[A, S any](c *Console, w http.ResponseWriter, r *http.Request, q messages.RequestOf[A], show func(A) S) *problem {
 	found, err := messages.Do(r.Context(), c.o.Backend, q)
 	if err != nil {
@@ -73,12 +73,12 @@ func answerAsked[A, S any](c *Console, w http.ResponseWriter, r *http.Request, q
 	return answer(w, show(found))
 }
 
-// answerList is answerAsked for a list, which stands under a name.
+// answerList is answerAsked for a list. The list is a property with the given name.
 func answerList[A, S any](c *Console, w http.ResponseWriter, r *http.Request, q messages.RequestOf[[]A], name string, show func(A) S) *problem {
 	return answerAsked(c, w, r, q, func(found []A) map[string][]S { return map[string][]S{name: shownAll(found, show)} })
 }
 
-// shownAll is never nil, which JSON would show as null.
+// shownAll converts all items. It never returns nil, which JSON would encode as null.
 func shownAll[A, S any](all []A, show func(A) S) []S {
 	shown := make([]S, len(all))
 	for i, one := range all {
@@ -99,22 +99,23 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 type route struct {
-	params []string // the names of query parameters that it takes
+	params []string // definitions of its query parameters, see paramOf
 	checks []param
 	serve  func(w http.ResponseWriter, r *http.Request, q query) *problem
-	acts   bool   // it changes something
-	open   bool   // it needs no login, and has a body
-	name   string // under which it is logged, and told as an event; empty: it is not
+	acts   bool   // whether it changes something
+	open   bool   // whether it needs no login and has a body
+	name   string // name of the action in logs and events; empty if it is not logged
 }
 
 type param struct {
 	name            string
 	needed          bool
-	words           []string // nil: any text
-	otherwise, most int      // of a number from 1 on; most is 0 if it is none
+	words           []string // allowed values; nil means any text
+	otherwise, most int      // default and maximum of a number, whose minimum is 1; most is 0 if the parameter is not a number
 }
 
-// paramOf reads name, name=word|word (the first is the default) or name:default:most. A name with an exclamation mark must be there.
+// paramOf parses a parameter's definition: name, name=word|word (the first word is the default), or
+// name:default:most. An exclamation mark after the name means that the parameter is required.
 func paramOf(text string) (p param) {
 	name, words, chosen := strings.Cut(text, "=")
 	if chosen {
@@ -206,7 +207,7 @@ func (c *Console) table() map[string]map[string]route {
 	}
 }
 
-// api answers a request below prefix.
+// api handles a request below prefix.
 func (c *Console) api(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	if p := c.route(w, r); p != nil {
@@ -254,21 +255,21 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 		defer func() { c.report(r, to.name, q, p) }()
 	}
 	if p == nil {
-		p = &problem{code: "Aborted"} // if it panics to break off the answer
+		p = &problem{code: "Aborted"} // in case the handler panics to cut off the response
 		p = to.serve(w, r, q)
 	}
 	return p
 }
 
-// query is the checked query of a request.
+// query has the validated query parameters of a request.
 type query struct {
 	who     caller
 	values  url.Values
-	words   map[string]string // of parameters that are one of some words
+	words   map[string]string // values of parameters with a fixed set of words
 	numbers map[string]int
 }
 
-const queryValueMax = 2048 // bounds a value in bytes, except that of player (see playerMax)
+const queryValueMax = 2048 // maximum bytes of a value, except of player (see playerMax)
 
 func (q *query) read(raw string, known []string) *problem {
 	values, err := url.ParseQuery(raw)
@@ -326,12 +327,12 @@ func (q *query) check(params []param) *problem {
 	return nil
 }
 
-// unknown refuses the name of a resource that a list is to be about.
+// unknown returns the error for a list whose filter names a missing resource.
 func unknown(kind, name string) *problem {
 	return &problem{http.StatusNotFound, "NotFound", "there is no " + kind + " " + clip(name)}
 }
 
-// clip bounds text of a caller in an answer or a log.
+// clip shortens a caller's text for a response or a log line.
 func clip(s string) string {
 	const most = 120
 	if len(s) > most {

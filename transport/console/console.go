@@ -16,30 +16,33 @@ import (
 	"troupe/transport/ops"
 )
 
-// Events are the events of the host (service-api.md 5), kept for a while.
+// Events gives access to the recent events of the host (service-api.md 5).
 type Events interface {
-	// Since returns some events from number n on as JSON, the number after them, and what is closed when there are more; nil: the end.
+	// Since returns stored events from number n on, as JSON, and the number that follows them. The channel
+	// more is closed when there are further events. If more is nil, there will be none.
 	Since(n uint64) (events [][]byte, next uint64, more <-chan struct{})
 }
 
-// Options configure a Console. All fields are needed unless they say otherwise.
+// Options configures a Console. Every field is required unless its comment says otherwise.
 type Options struct {
 	Backend    messages.Doer
 	Counters   *counters.Set
 	Events     Events
 	Drains     ops.Drainer
 	Access     Access
-	Operations Operations // what operators do to the host
+	Operations Operations // the operator's actions on the host
 	Log        zerolog.Logger
 	Version    string
-	// Logs opens the log of a game session, with player session ids shortened: all of it with 0, otherwise the lines in its last so many
-	// bytes; whole: there are no others. The error is fs.ErrNotExist if there is none.
+	// Logs opens the log of a game session with shortened player session ids. If bytes is 0, it returns the
+	// complete log, otherwise the lines in its last bytes. whole reports whether these are all lines. The
+	// error is fs.ErrNotExist if there is no log.
 	Logs func(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error)
-	// GameURLs returns the addresses that players' browsers connect to, ws:// and then wss://, of the listeners that there are.
+	// GameURLs returns the addresses that players' browsers connect to: ws://, then wss://. It leaves out
+	// listeners that are off.
 	GameURLs func() []string
 }
 
-// Console serves the pages and /admin/v1/. Safe for concurrent use.
+// Console serves the pages and /admin/v1/. It is safe for concurrent use.
 type Console struct {
 	o       Options
 	began   time.Time
@@ -47,10 +50,10 @@ type Console struct {
 	samples sampler
 	hub     hub
 	crowd   crowd
-	routes  map[string]map[string]route // by path and method
+	routes  map[string]map[string]route // path -> method -> route
 	assets  http.Handler
 
-	profiling chan struct{} // held by who takes a profile
+	profiling chan struct{} // mutex held while a profile is taken
 	closing   chan struct{} // closed by Close
 	closed    sync.Once
 }
@@ -58,15 +61,15 @@ type Console struct {
 //go:embed assets openapi.yaml
 var files embed.FS
 
-// prefix is that of the JSON API, assetPrefix that of scripts and styles of the pages.
+// prefix is the path prefix of the JSON API. assetPrefix is the path prefix of the pages' scripts and styles.
 const (
 	prefix      = "/admin/v1/"
 	assetPrefix = "/console/"
-	// IconPath is where the icon of the pages is.
+	// IconPath is the path of the pages' icon.
 	IconPath = assetPrefix + "icon.svg"
 )
 
-// New returns a Console. Close ends what runs for its listeners.
+// New returns a Console. Call Close to end its event streams.
 func New(o Options) *Console {
 	assets, err := fs.Sub(files, "assets")
 	if err != nil {
@@ -80,19 +83,20 @@ func New(o Options) *Console {
 	return c
 }
 
-// Close ends the streams of events and a profile that is being taken. It is idempotent.
+// Close ends all event streams, and the profile that is being taken, if any. It is idempotent.
 func (c *Console) Close() {
 	c.closed.Do(func() { close(c.closing) })
 	c.hub.close()
 }
 
-// EndLogins ends all logins and streams of events, which connect again if they may. It is for a change of the access keys.
+// EndLogins ends all logins and event streams. Clients that are still allowed connect again. Call it when the
+// access keys change.
 func (c *Console) EndLogins() {
 	c.logins.endAll()
 	c.hub.cutAll()
 }
 
-// Mux serves the console, and everything else from next.
+// Mux returns a handler that serves the console. It passes all other requests to next.
 func (c *Console) Mux(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
@@ -110,7 +114,8 @@ func (c *Console) Mux(next http.Handler) http.Handler {
 
 func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// policy lets pages load scripts, styles and data from this address only, and be shown in no frame.
+// policy allows pages to load scripts, styles and data from this address only, and forbids to show them in a
+// frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 func protect(h http.Header) {
@@ -123,7 +128,8 @@ func protect(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// page serves the only document: its scripts draw all pages. It shows nothing of the host, and asks for a login.
+// page serves the only HTML document, whose scripts draw all pages. The document contains no data of the
+// host, so it needs no login.
 func (c *Console) page(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	if c.o.Access.Verify == nil && !c.o.Access.Trusts(r) {
@@ -142,7 +148,7 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	case c.o.Access.Verify == nil && !c.o.Access.Trusts(r):
 		http.Error(w, c.o.Access.Refusal, http.StatusForbidden)
 	case strings.HasSuffix(r.URL.Path, "/"):
-		http.NotFound(w, r) // no list of files
+		http.NotFound(w, r) // do not list the files of a folder
 	default:
 		c.assets.ServeHTTP(w, r)
 	}

@@ -14,7 +14,8 @@ import (
 	"troupe/transport"
 )
 
-// Guests of a proxy that the operator has listed have attempts of their own. Nobody else can name another address.
+// Clients behind a proxy that the operator has configured have their own attempts. From all other peers, the
+// header that names a client is ignored.
 func TestLoginsCountForWhomAProxyNames(t *testing.T) {
 	for _, c := range []struct {
 		proxies, from, forwarded string
@@ -45,7 +46,7 @@ func TestLoginsCountForWhomAProxyNames(t *testing.T) {
 	}
 }
 
-// eventsOf are events that a test adds.
+// eventsOf is a fake host whose events a test adds.
 type eventsOf struct {
 	mu   sync.Mutex
 	all  [][]byte
@@ -66,8 +67,8 @@ func (e *eventsOf) add(text string) {
 	e.more = make(chan struct{})
 }
 
-// What happens after a listener has entered is sent to it, however late the goroutine of the
-// hub gets its turn.
+// A listener receives every event that happens after it has entered, even if the hub's goroutine is scheduled
+// late.
 func TestNoEventIsLostBehindTheRecentOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 200 {
@@ -106,7 +107,7 @@ func TestALogoutEndsItsStreams(t *testing.T) {
 	})
 }
 
-// crowded is a host with a game session of many players, which counts how often it is asked.
+// crowded is a fake host with one game session of many players. It counts its requests.
 type crowded struct {
 	messages.Doer
 	asked int
@@ -145,10 +146,11 @@ func TestAGameSessionIsAskedOnceForAllItsPlayers(t *testing.T) {
 	}
 }
 
-// A slow minute is seen, however long the host has run, and is over when it is over.
+// A slow minute is visible in the recent latencies, however long the host has run, and disappears after that
+// minute.
 func TestLatenciesAreOfTheLastMinute(t *testing.T) {
 	n, l, now := new(counters.Set), new(latencies), time.Unix(1_000_000, 0)
-	for range 100_000 { // a day
+	for range 100_000 { // a day of logins
 		n.LoginLatency.Observe(time.Millisecond)
 	}
 	if r := l.recent(now, n); r != nil {

@@ -12,24 +12,25 @@ import (
 
 const (
 	listenersMax = 16
-	// listenerQueue bounds the frames that wait for a listener. A slower one is cut off, and connects again by itself.
+	// listenerQueue is the maximum number of frames that wait for a listener. A listener that is slower is
+	// disconnected, and reconnects by itself.
 	listenerQueue        = 256
-	tick                 = time.Second      // how often the overview is sent
-	listenerWriteTimeout = 10 * time.Second // ends a stalled listener
+	tick                 = time.Second      // interval of overviews
+	listenerWriteTimeout = 10 * time.Second // maximum time for a write to a listener
 )
 
-// hub sends events and overviews to listeners. Its goroutine runs while there are any.
+// hub sends events and overviews to listeners. Its goroutine runs only while there are listeners.
 type hub struct {
 	c *Console
 
 	mu        sync.Mutex
 	listeners map[chan []byte]bool
-	stop      chan struct{} // closed to end the goroutine; nil while it does not run
+	stop      chan struct{} // closed to stop the goroutine; nil while the goroutine does not run
 	closed    bool
 	running   sync.WaitGroup
 }
 
-// enter adds a listener. Its channel is closed when it was too slow, or the host stops.
+// enter adds a listener. Its channel is closed if the listener is too slow, or if the host stops.
 func (h *hub) enter() (listener chan []byte, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +44,7 @@ func (h *hub) enter() (listener chan []byte, ok bool) {
 	h.listeners[listener] = true
 	if h.stop == nil {
 		h.stop = make(chan struct{})
-		stop, next := h.stop, h.newest() // before the listener reads the recent events: it misses none
+		stop, next := h.stop, h.newest() // determined before the listener reads the recent events, so that it misses none
 		h.running.Go(func() { h.run(stop, next) })
 	}
 	return listener, true
@@ -55,7 +56,7 @@ func (h *hub) leave(listener chan []byte) {
 	h.drop(listener)
 }
 
-// drop ends a listener. The caller holds mu.
+// drop removes a listener and closes its channel. The caller holds mu.
 func (h *hub) drop(listener chan []byte) {
 	if !h.listeners[listener] {
 		return
@@ -84,7 +85,7 @@ func (h *hub) cutAll() {
 	}
 }
 
-// send gives a frame to all listeners, and ends those that have no room for it.
+// send queues a frame for all listeners, and drops those whose queue is full.
 func (h *hub) send(frame []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +98,8 @@ func (h *hub) send(frame []byte) {
 	}
 }
 
-// run sends events from number next on until the last listener has left. A new listener may get some of what is kept twice.
+// run sends events, starting with number next, until the last listener has left. A new listener may receive
+// some recent events twice.
 func (h *hub) run(stop <-chan struct{}, next uint64) {
 	beat := time.NewTicker(tick)
 	defer beat.Stop()
@@ -118,7 +120,7 @@ func (h *hub) run(stop <-chan struct{}, next uint64) {
 		select {
 		case <-stop:
 			return
-		case <-more: // nil after the end of the events
+		case <-more: // more is nil after the last event
 		case <-beat.C:
 			if text, err := json.Marshal(h.c.sample()); err == nil {
 				h.send(frameOf("overview", text))
@@ -140,7 +142,7 @@ func frameOf(name string, data []byte) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, data)
 }
 
-const recentMax = 100 // bounds the events that a new listener gets at once
+const recentMax = 100 // maximum number of recent events that a new listener gets at once
 
 func (c *Console) recent() [][]byte {
 	var all [][]byte
@@ -156,7 +158,7 @@ func (c *Console) recent() [][]byte {
 	}
 }
 
-// events streams the newest events, then each one as it happens, and an overview every second.
+// events streams recent events, then each new event, and an overview every second.
 func (c *Console) events(w http.ResponseWriter, r *http.Request, q query) *problem {
 	listener, ok := c.hub.enter()
 	if !ok {
@@ -166,7 +168,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, q query) *probl
 	defer c.hub.leave(listener)
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // the deadline of requests would end the stream
+	_ = control.SetReadDeadline(time.Time{}) // the read deadline of requests would end the stream
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	send := func(frame []byte) bool {
 		_ = control.SetWriteDeadline(time.Now().Add(listenerWriteTimeout))
@@ -184,7 +186,7 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, q query) *probl
 	for {
 		select {
 		case frame, ok := <-listener:
-			if !ok || !q.who.stays() || !send(frame) { // a frame comes at least every second
+			if !ok || !q.who.stays() || !send(frame) { // checked at least once a second, because an overview is sent every second
 				return nil
 			}
 		case <-r.Context().Done():

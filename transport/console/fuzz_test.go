@@ -17,7 +17,7 @@ import (
 	"troupe/messages/search"
 )
 
-// aFew is a host with a few game sessions, placements and tickets, for queries.
+// aFew is a fake host with a few game sessions, placements and tickets.
 type aFew struct{ messages.Doer }
 
 func (aFew) all() []*messages.GameSession {
@@ -107,10 +107,10 @@ func (aFew) inspectGameSession(context.Context, messages.GameSessionID) (*messag
 	return new(messages.GameSessionState), nil
 }
 
-// queried are the paths whose queries are read in ways of their own.
+// queried are paths whose handlers parse parameters in their own ways.
 var queried = []string{"game-sessions", "players", "connections", "connections/closed", "placements", "matchmaking/tickets", "overview"}
 
-// FuzzQuery: whatever stands behind the question mark, the answer is one, or a refusal with a code and a short sentence.
+// FuzzQuery: with any query, the response is a success, or an error with a code and a short sentence.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=200", "limit=0", "limit=1&limit=2", "limit=99999999999999999999", "x=1", "%zz", "a;b", "status=any&limit=2", "sort=rtt", "by=host&player=ann",

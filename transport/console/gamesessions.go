@@ -19,18 +19,18 @@ type gameSession struct {
 	Name           string            `json:"name"`
 	FleetID        string            `json:"fleetId"`
 	Location       string            `json:"location"`
-	Address        string            `json:"address"` // that its players are told: IP address and port
+	Address        string            `json:"address"` // IP address and port that players get
 	Status         string            `json:"status"`
 	StatusReason   string            `json:"statusReason"`
 	EndText        string            `json:"endText"`
-	Players        int               `json:"players"` // player sessions RESERVED or ACTIVE
+	Players        int               `json:"players"` // number of player sessions RESERVED or ACTIVE
 	MaxPlayers     int               `json:"maxPlayers"`
 	AcceptsPlayers bool              `json:"acceptsPlayers"`
 	CreatorID      string            `json:"creatorId"`
 	Properties     map[string]string `json:"properties"`
 	ScriptVersion  string            `json:"scriptVersion"`
 	Created        *time.Time        `json:"created"`
-	Terminated     *time.Time        `json:"terminated"` // null while it runs
+	Terminated     *time.Time        `json:"terminated"` // null while it is running
 }
 
 func shownGameSession(g *messages.GameSession) gameSession {
@@ -48,7 +48,8 @@ func shownGameSession(g *messages.GameSession) gameSession {
 	return s
 }
 
-// gameSessions lists game sessions with the grammar of SearchGameSessions (service-api.md 4), in pages.
+// gameSessions lists game sessions in pages, with the filter and sort grammar of SearchGameSessions
+// (service-api.md 4).
 func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) *problem {
 	at, p := placeIn[position](q)
 	if p != nil {
@@ -58,7 +59,7 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 	if at != nil {
 		after = &messages.GameSessionPosition{Absent: at.Absent, Number: at.Number, Text: string(at.Text), ID: at.ID, Cut: at.Cut}
 	}
-	wanted, _ := messages.ParseGameSessionStatus(q.words["status"]) // 0, any
+	wanted, _ := messages.ParseGameSessionStatus(q.words["status"]) // 0 means any status
 	found, p := c.find(r, messages.FindGameSessions{
 		FleetID: messages.FleetID(q.text("fleet")), AliasID: messages.AliasID(q.text("alias")), Location: q.text("location"), Status: wanted,
 		Filter: q.text("filter"), Sort: cmp.Or(q.text("sort"), "creationTimeMillis DESC"), After: after, Limit: q.numbers["limit"], TextMax: nextTextMax,
@@ -77,26 +78,26 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 	return answer(w, out)
 }
 
-const nextTextMax = 600 // bounds the text of an operand in next, in bytes: a name may be longer than a parameter
+const nextTextMax = 600 // maximum bytes of a sort value in next; a game session's name may be longer than a parameter
 
-// position is what next contains: the place of the last game session of a page in the order.
+// position is the content of next: the sort key of the last game session of a page.
 type position struct {
 	Absent bool                   `json:"a"`
 	Number int64                  `json:"n"`
-	Text   []byte                 `json:"t"` // the end of a cut one need not be UTF-8
+	Text   []byte                 `json:"t"` // may end within a UTF-8 sequence if it was cut
 	ID     messages.GameSessionID `json:"g"`
 	Cut    bool                   `json:"c"`
 }
 
-// nextOf is a place in a list as an answer has it, for the next page.
+// nextOf encodes a position in a list as next.
 func nextOf(place any) *string {
-	raw, _ := json.Marshal(place) // texts and numbers only
+	raw, _ := json.Marshal(place) // cannot fail: the fields are texts and numbers
 	return new(base64.RawURLEncoding.EncodeToString(raw))
 }
 
 var errNext = invalid("next must be the next of an earlier answer")
 
-// placeIn is the place in a query, nil for the first page.
+// placeIn decodes the next parameter. It returns nil for the first page.
 func placeIn[T any](q query) (*T, *problem) {
 	next := q.text("next")
 	if next == "" {
@@ -141,16 +142,16 @@ type player struct {
 	Peer          int        `json:"peer"`  // 0 before the first login
 	Transport     string     `json:"transport"`
 	Address       string     `json:"address"`
-	RTTSeconds    *float64   `json:"rttSeconds"` // null if it is not known
+	RTTSeconds    *float64   `json:"rttSeconds"` // null if unknown
 	Fast          bool       `json:"fast"`
 	Waiting       int        `json:"waiting"`
 	Unconfirmed   int        `json:"unconfirmed"`
 	QueueBytes    int        `json:"queueBytes"`
 	Slow          bool       `json:"slow"`
-	MessagesIn    uint64     `json:"messagesIn"`   // from the player, since it came into the game
+	MessagesIn    uint64     `json:"messagesIn"`   // from the player, since the player entered the game
 	MessagesOut   uint64     `json:"messagesOut"`  // to the player
-	InPerSecond   *float64   `json:"inPerSecond"`  // null until two answers about all players are a second apart
-	OutPerSecond  *float64   `json:"outPerSecond"` // null as well
+	InPerSecond   *float64   `json:"inPerSecond"`  // null until two lists of all players are a second apart
+	OutPerSecond  *float64   `json:"outPerSecond"` // null like inPerSecond
 	Reason        string     `json:"reason"`
 	ReasonAt      *time.Time `json:"reasonAt"`
 	Created       *time.Time `json:"created"`
@@ -206,7 +207,8 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 	} else {
 		if err == nil {
 			state = inspected
-		} else if !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) { // it has ended meanwhile
+			// the game session has ended meanwhile
+		} else if !errors.Is(err, &messages.Error{Code: messages.InvalidGameSessionStatus}) {
 			return refused(err)
 		}
 	}
@@ -214,13 +216,15 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		gameSession
 		PlayerList []player `json:"playerList"`
 		Groups     []group  `json:"groups"`
-		Moments    []moment `json:"moments"` // its time line, the newest first; of one that has ended, while it is among the last 200 since the start of the host
-		Silent     bool     `json:"silent"`  // it runs, and does not answer: players are from their records
+		// timeline, newest first; for an ended game session, only while it is one of the last 200 since the
+		// start of the host
+		Moments []moment `json:"moments"`
+		Silent  bool     `json:"silent"` // the game session is running but did not respond; its players are from their records
 	}{shownGameSession(g), []player{}, []group{}, shownMoments(state.Moments), silent}
 	for i := range state.Players {
 		out.PlayerList = append(out.PlayerList, shownPlayer(id, &state.Players[i]))
 	}
-	if len(state.Players) == 0 { // it has ended, or is silent: what its records say
+	if len(state.Players) == 0 { // the game session has ended or is silent: use the records
 		records, err := messages.Do(r.Context(), c.o.Backend, messages.PlayerSessionQuery{GameSessionID: id})
 		if err != nil {
 			return refused(err)
@@ -239,7 +243,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 	return answer(w, out)
 }
 
-// recordedPlayer is a player session of which only the record is known.
+// recordedPlayer converts a player session for which only the record is available.
 func recordedPlayer(s *messages.PlayerSession) player {
 	p := shownPlayer(s.GameSessionID, &messages.PlayerState{ID: s.ID, PlayerID: s.PlayerID, Status: s.Status, Created: s.Created, Terminated: s.Terminated})
 	if s.Status == messages.PlayerSessionActive {

@@ -8,10 +8,12 @@ import (
 	"troupe/messages"
 )
 
-// answerMax is how long a game session may take to answer: one whose script runs without end must not hide all others.
+// answerMax is how long the console waits for a game session's response. A game session whose script never
+// returns must not delay the others.
 const answerMax = 2 * time.Second
 
-// inspect asks a game session for its state, which is empty if it does not answer in time: it is silent then.
+// inspect returns the state of a game session. If the game session does not respond in time, the state is
+// empty and silent is true.
 func (c *Console) inspect(ctx context.Context, id messages.GameSessionID) (state *messages.GameSessionState, silent bool, err error) {
 	soon, cancel := context.WithTimeout(ctx, answerMax)
 	defer cancel()
@@ -22,7 +24,8 @@ func (c *Console) inspect(ctx context.Context, id messages.GameSessionID) (state
 	return state, false, err
 }
 
-// isSilent reports whether an error says that a game session did not answer, while the request's ctx goes on.
+// isSilent reports whether err means that a game session did not respond, while the request's own ctx is
+// still active.
 func isSilent(ctx context.Context, err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 }

@@ -13,17 +13,17 @@ type Setting struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"` // as text or JSON; never a secret
 	Origin string `json:"origin"`
-	Reload bool   `json:"reload"` // a running host takes over a change
+	Reload bool   `json:"reload"` // whether a reload applies changes of it
 }
 
 // Listener is a socket of the host.
 type Listener struct {
 	Name        string     `json:"name"`
-	Address     string     `json:"address"` // empty: it is off
+	Address     string     `json:"address"` // empty if it is off
 	Encrypted   bool       `json:"encrypted"`
 	Connections int64      `json:"connections"`
-	Certificate string     `json:"certificate"` // the names in it; empty without one
-	Expires     *time.Time `json:"expires"`     // the certificate; null without one
+	Certificate string     `json:"certificate"` // names in its certificate; empty without one
+	Expires     *time.Time `json:"expires"`     // expiry of its certificate; null without one
 }
 
 func (c *Console) settings(w http.ResponseWriter, _ *http.Request, _ query) *problem {
@@ -39,15 +39,15 @@ type closedConnection struct {
 	LastedSeconds float64    `json:"lastedSeconds"`
 	Transport     string     `json:"transport"`
 	Address       string     `json:"address"`
-	PlayerID      string     `json:"playerId"`      // empty: nobody has logged in on it
-	PlayerSession string     `json:"playerSession"` // shortened; likewise
+	PlayerID      string     `json:"playerId"`      // empty if nobody has logged in on the connection
+	PlayerSession string     `json:"playerSession"` // shortened; empty if nobody has logged in
 	Peer          int        `json:"peer"`
 	Reason        string     `json:"reason"`
 	By            string     `json:"by"` // host, client or network
 	Detail        string     `json:"detail"`
 }
 
-// closedConnections lists the connections that ended last, of all players or of one.
+// closedConnections lists the most recently closed connections, of all players or of one.
 func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q query) *problem {
 	by, limit := q.words["by"], q.numbers["limit"]
 	all, matched := []closedConnection{}, 0
@@ -76,7 +76,7 @@ func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q qu
 type alias struct {
 	ID      string     `json:"id"`
 	Name    string     `json:"name"`
-	FleetID string     `json:"fleetId"` // empty: the alias refuses, with message
+	FleetID string     `json:"fleetId"` // empty for a TERMINAL alias, which has message instead
 	Message string     `json:"message"`
 	Created *time.Time `json:"created"`
 	Updated *time.Time `json:"updated"`
@@ -91,7 +91,7 @@ func (c *Console) aliases(w http.ResponseWriter, r *http.Request, _ query) *prob
 type location struct {
 	Name            string     `json:"name"`
 	Custom          bool       `json:"custom"`          // created through the API
-	GameSessionsMax int        `json:"gameSessionsMax"` // 0: no bound
+	GameSessionsMax int        `json:"gameSessionsMax"` // 0 means no limit
 	Cost            float64    `json:"cost"`
 	Created         *time.Time `json:"created"`
 }
@@ -102,15 +102,15 @@ func (c *Console) locations(w http.ResponseWriter, r *http.Request, _ query) *pr
 	})
 }
 
-// fleetEvent is something that happened to a fleet, such as a script that cannot be started.
+// fleetEvent is an event of a fleet, for example that its script cannot be started.
 type fleetEvent struct {
 	At      *time.Time `json:"at"`
 	Code    string     `json:"code"`
 	Message string     `json:"message"`
-	Count   int        `json:"count"` // how often it has happened; at is the last time
+	Count   int        `json:"count"` // number of occurrences; at is the time of the last one
 }
 
-// fleetEvents shows the last events of a fleet, the newest first.
+// fleetEvents returns the last events of a fleet, newest first.
 func (c *Console) fleetEvents(w http.ResponseWriter, r *http.Request, q query) *problem {
 	return answerAsked(c, w, r, messages.FleetEventQuery{ID: messages.FleetID(q.text("id"))}, func(events []messages.FleetEvent) map[string][]fleetEvent {
 		last := slices.Clone(events[max(len(events)-q.numbers["limit"], 0):])
@@ -131,7 +131,7 @@ type moment struct {
 
 func shownMoments(all []messages.Moment) []moment {
 	shown := make([]moment, 0, len(all))
-	for i := len(all) - 1; i >= 0; i-- { // the newest first
+	for i := len(all) - 1; i >= 0; i-- { // newest first
 		m := &all[i]
 		shown = append(shown, moment{timeOf(m.At), m.Kind.String(), string(m.Player), int(m.Peer), m.Text})
 	}

@@ -7,20 +7,22 @@ import (
 	"troupe/messages/counters"
 )
 
-// recent are the latencies of the last minute, or of the time since somebody looks, if that is shorter.
+// recent has the latencies of the last minute. If nobody has requested overviews for a minute, the period is
+// shorter.
 type recent struct {
-	Seconds float64           `json:"seconds"` // that they cover
+	Seconds float64           `json:"seconds"` // length of the period
 	Latency map[string]timing `json:"latency"`
 }
 
 const (
-	recentFor = time.Minute     // the time over which latencies are recent
-	keepEvery = 5 * time.Second // how far apart the states are that the start of this time is looked for among
+	recentFor = time.Minute     // period of the recent latencies
+	keepEvery = 5 * time.Second // minimum distance of stored states, which determines how exact the period is
 )
 
-// latencies are earlier states of the histograms, the oldest first, kept while somebody looks: the last minute is a difference.
+// latencies stores earlier states of the histograms, oldest first, while somebody requests overviews. The
+// latencies of a period are the difference of two states.
 type latencies struct {
-	states []latencyState // at most recentFor/keepEvery + 2
+	states []latencyState // at most recentFor/keepEvery + 2 states
 }
 
 type latencyState struct {
@@ -28,10 +30,11 @@ type latencyState struct {
 	login, resume, store, placed counters.Cells
 }
 
-// recent returns the latencies since the youngest state that is at least recentFor old, or else since the oldest. It returns nil at the first look.
+// recent returns the latencies since the newest state that is at least recentFor old. If no state is that
+// old, it uses the oldest one. It returns nil for the first overview.
 func (l *latencies) recent(now time.Time, n *counters.Set) *recent {
 	s := latencyState{now, n.LoginLatency.Cells(), n.ResumeLatency.Cells(), n.StoreLatency.Cells(), n.PlacementLatency.Cells()}
-	if k := len(l.states); k > 0 && now.Sub(l.states[k-1].at) > recentFor { // nobody has looked meanwhile
+	if k := len(l.states); k > 0 && now.Sub(l.states[k-1].at) > recentFor { // nobody has requested an overview for that long
 		l.states = nil
 	}
 	for len(l.states) > 1 && now.Sub(l.states[1].at) >= recentFor {

@@ -17,20 +17,21 @@ import (
 )
 
 const (
-	loginLife = 8 * time.Hour // how long a login is good, however busy it is
-	loginsMax = 64            // bounds the logins at a time: one more ends the oldest
-	// wrong attempts that a source has at once, and how often it gets one more.
+	loginLife = 8 * time.Hour // lifetime of a login, even if it is used
+	loginsMax = 64            // maximum number of logins; another one ends the oldest
+	// Failed attempts that a source may make in a burst, and the interval at which it gets another one.
 	attemptsBurst = 5
 	attemptEvery  = 10 * time.Second
-	sourcesMax    = 1024 // bounds the sources whose attempts are counted
+	sourcesMax    = 1024 // maximum number of sources whose attempts are counted
 )
 
-// logins are the logins of browsers, and the attempts of those who tried, until the host restarts. Safe for concurrent use.
+// logins stores the logins of browsers and the failed attempts of sources, in memory only. It is safe for
+// concurrent use.
 type logins struct {
 	mu      sync.Mutex
-	open    map[[sha256.Size]byte]caller // by the hash of the cookie
+	open    map[[sha256.Size]byte]caller // by the SHA-256 of the cookie
 	sources map[netip.Prefix]*source
-	byTry   tries.List[*source] // the one that has not tried for the longest first
+	byTry   tries.List[*source] // least recent attempt first
 }
 
 func newLogins() *logins {
@@ -72,15 +73,16 @@ func (l *logins) endAll() {
 	clear(l.open)
 }
 
-// source is who has tried to log in lately.
+// source is an address that has recently tried to log in.
 type source struct {
 	queued tries.Link[*source]
 	prefix netip.Prefix
-	full   time.Time // when it has all of its attempts again
+	full   time.Time // when it has all its attempts again
 }
 
-// attempt counts an attempt before it is known whether it succeeds: so several at once are not more than the limit. It returns how long to
-// wait if there were too many. Of too many sources, the one that has not tried for the longest is forgotten.
+// attempt counts an attempt before its result is known, so that concurrent attempts cannot exceed the limit.
+// If there were too many attempts, it returns how long to wait. If there are too many sources, it drops the
+// one with the least recent attempt.
 func (l *logins) attempt(from netip.Prefix) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +109,7 @@ func (l *logins) attempt(from netip.Prefix) (wait time.Duration) {
 	return 0
 }
 
-// right takes back the attempt of a source that has logged in.
+// right removes the attempt of a source that has logged in.
 func (l *logins) right(from netip.Prefix) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,13 +122,15 @@ func (l *logins) right(from netip.Prefix) {
 	}
 }
 
-// forget counts no attempts of a source any more. The caller holds mu.
+// forget drops a source and its attempts. The caller holds mu.
 func (l *logins) forget(s *source) {
 	l.byTry.Remove(&s.queued)
 	delete(l.sources, s.prefix)
 }
 
-// sourceOf is where a request comes from: its caller, or whom a believed proxy names last. Anybody else could name whom it likes.
+// sourceOf returns the address that a login attempt counts for: the peer of the connection or, if that is a
+// trusted proxy, the last address that the proxy names. From other peers the header is ignored, because they
+// could name any address.
 func sourceOf(r *http.Request, proxies transport.Proxies) netip.Prefix {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -137,7 +141,7 @@ func sourceOf(r *http.Request, proxies transport.Proxies) netip.Prefix {
 	for i := len(named) - 1; i >= 0 && proxies.Has(from); i-- {
 		name := strings.TrimSpace(named[i])
 		client, err := netip.ParseAddr(name)
-		if withPort, errPort := netip.ParseAddrPort(name); errPort == nil { // some proxies add it
+		if withPort, errPort := netip.ParseAddrPort(name); errPort == nil { // some proxies add the port
 			client, err = withPort.Addr(), nil
 		}
 		if err != nil {

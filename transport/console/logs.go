@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-const tailBytes = 512 << 10 // bounds what is read of a log for its last lines: pages ask every two seconds
+const tailBytes = 512 << 10 // maximum bytes that are read for the last lines of a log; pages request them every two seconds
 
 func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
 	log, whole, p := c.openLog(q, tailBytes)
@@ -22,7 +22,7 @@ func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query
 	}
 	defer log.Close()
 	last := []string{}
-	lines := bufio.NewScanner(io.LimitReader(log, tailBytes)) // it may grow meanwhile
+	lines := bufio.NewScanner(io.LimitReader(log, tailBytes)) // limited, because the log may grow while it is read
 	lines.Buffer(nil, tailBytes+1)
 	for lines.Scan() {
 		last = append(last, lines.Text())
@@ -32,11 +32,11 @@ func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query
 	}
 	return answer(w, struct {
 		Lines []string `json:"lines"`
-		Whole bool     `json:"whole"` // there are no lines before these
+		Whole bool     `json:"whole"` // whether there are no earlier lines
 	}{last, whole})
 }
 
-const downloadWriteTimeout = 30 * time.Second // ends a download that makes no progress
+const downloadWriteTimeout = 30 * time.Second // maximum time without progress of a download
 
 func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
 	log, _, p := c.openLog(q, 0)
@@ -54,7 +54,7 @@ func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *
 			return nil
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler) // so that the caller notices that it is not the whole log
+			panic(http.ErrAbortHandler) // cut off the connection, so that the caller notices that the log is incomplete
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (c *Console) openLog(q query, bytes int64) (log io.ReadCloser, whole bool, 
 	return log, whole, nil
 }
 
-// attach has a browser save the answer as a file.
+// attach sets headers that make a browser save the response as a file.
 func attach(w http.ResponseWriter, name, kind string) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))

@@ -14,11 +14,11 @@ type matchmaker struct {
 	Waiting        int     `json:"waiting"`
 	Accepting      int     `json:"accepting"`
 	Placing        int     `json:"placing"`
-	Completed      int64   `json:"completed"` // since the start of matchmaking, as the three below
+	Completed      int64   `json:"completed"` // counted since the start of matchmaking, like the three fields below
 	TimedOut       int64   `json:"timedOut"`
 	Cancelled      int64   `json:"cancelled"`
 	Failed         int64   `json:"failed"`
-	Longest        string  `json:"longestTicket"` // empty: none waits
+	Longest        string  `json:"longestTicket"` // ticket that has waited longest; empty if none waits
 	LongestSeconds float64 `json:"longestSeconds"`
 	PassSeconds    float64 `json:"lastPassSeconds"`
 }
@@ -32,18 +32,18 @@ func (c *Console) matchmaking(w http.ResponseWriter, r *http.Request, _ query) *
 	})
 }
 
-// ticket is one that has not ended.
+// ticket is a matchmaking ticket that has not ended.
 type ticket struct {
 	Ticket        string     `json:"ticket"`
 	Configuration string     `json:"configuration"`
 	Status        string     `json:"status"`
 	Players       []string   `json:"players"`
-	Match         string     `json:"match"`       // that it is in; empty while it waits for one
-	Backfill      string     `json:"backfillFor"` // the game session that looks for players; empty: players look for one
+	Match         string     `json:"match"`       // id of its match; empty while it is searching
+	Backfill      string     `json:"backfillFor"` // game session that searches for players; empty if it is not a backfill ticket
 	Started       *time.Time `json:"started"`
 }
 
-// tickets lists tickets that have not ended, those that have waited longest first.
+// tickets lists tickets that have not ended. Those that have waited longest come first.
 func (c *Console) tickets(w http.ResponseWriter, r *http.Request, q query) *problem {
 	name := messages.MatchmakerName(q.text("configuration"))
 	found, err := messages.Do(r.Context(), c.o.Backend, messages.TicketList{Matchmaker: name, Limit: q.numbers["limit"]})
@@ -81,8 +81,8 @@ type ticketWait struct {
 	Status        string        `json:"status"`
 	Says          string        `json:"says"`
 	Started       *time.Time    `json:"started"`
-	TimesOut      *time.Time    `json:"timesOut"` // null unless it waits for a match
-	Searched      bool          `json:"searched"` // the members from here on are known
+	TimesOut      *time.Time    `json:"timesOut"` // null unless it is searching
+	Searched      bool          `json:"searched"` // whether the fields below are known
 	Others        int           `json:"others"`
 	Sampled       int           `json:"sampled"`
 	Fitting       int           `json:"fitting"`
@@ -90,8 +90,8 @@ type ticketWait struct {
 	Needed        int           `json:"needed"`
 	Blocked       []ticketBlock `json:"blocked"`
 	Next          []ruleChange  `json:"nextChanges"`
-	NextSeconds   *float64      `json:"nextSeconds"`      // null: nothing changes any more
-	Estimated     *float64      `json:"estimatedSeconds"` // null: too few were matched lately
+	NextSeconds   *float64      `json:"nextSeconds"`      // null if no change is left
+	Estimated     *float64      `json:"estimatedSeconds"` // null if too few tickets were matched recently
 }
 
 type ticketBlock struct {

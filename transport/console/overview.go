@@ -13,28 +13,29 @@ import (
 )
 
 type overview struct {
-	At            time.Time         `json:"at"`
-	Version       string            `json:"version"`
-	UptimeSeconds float64           `json:"uptimeSeconds"`
-	Draining      bool              `json:"draining"`
-	Players       map[string]int64  `json:"players"`      // by state
-	GameSessions  map[string]int64  `json:"gameSessions"` // by status
-	Connections   map[string]int64  `json:"connections"`  // by transport
-	Totals        totals            `json:"totals"`
-	Drops         map[string]int64  `json:"drops"`   // packets dropped, by reason, refusals of scripts among them; only those that there are
-	Rates         *rates            `json:"rates"`   // null until two answers are a second apart
-	Latency       map[string]timing `json:"latency"` // since the start of the host
-	Recent        *recent           `json:"recent"`  // of the last minute; null at the first look
-	Process       process           `json:"process"`
+	At            time.Time        `json:"at"`
+	Version       string           `json:"version"`
+	UptimeSeconds float64          `json:"uptimeSeconds"`
+	Draining      bool             `json:"draining"`
+	Players       map[string]int64 `json:"players"`      // by state
+	GameSessions  map[string]int64 `json:"gameSessions"` // by status
+	Connections   map[string]int64 `json:"connections"`  // by transport
+	Totals        totals           `json:"totals"`
+	// dropped packets by reason, including messages of scripts that were refused; reasons with 0 are left out
+	Drops   map[string]int64  `json:"drops"`
+	Rates   *rates            `json:"rates"`   // null until two overviews are a second apart
+	Latency map[string]timing `json:"latency"` // since the start of the host
+	Recent  *recent           `json:"recent"`  // during the last minute; null for the first overview
+	Process process           `json:"process"`
 }
 
-// totals count from the start of the host.
+// totals are counted since the start of the host.
 type totals struct {
 	MessagesIn        int64 `json:"messagesIn"`
 	MessagesDelivered int64 `json:"messagesDelivered"`
 	BytesIn           int64 `json:"bytesIn"`
 	BytesOut          int64 `json:"bytesOut"`
-	Logins            int64 `json:"logins"` // also refused ones
+	Logins            int64 `json:"logins"` // includes refused logins
 	Resumes           int64 `json:"resumes"`
 	Lost              int64 `json:"lost"`
 	Dropped           int64 `json:"dropped"`
@@ -45,9 +46,9 @@ type totals struct {
 	APIErrors         int64 `json:"apiErrors"`
 }
 
-// rates are per second, over the time between two answers.
+// rates are averages per second between two overviews.
 type rates struct {
-	Seconds           float64 `json:"seconds"` // between them
+	Seconds           float64 `json:"seconds"` // time between the two overviews
 	MessagesIn        float64 `json:"messagesIn"`
 	MessagesDelivered float64 `json:"messagesDelivered"`
 	BytesIn           float64 `json:"bytesIn"`
@@ -56,10 +57,11 @@ type rates struct {
 	Resumes           float64 `json:"resumes"`
 	Dropped           float64 `json:"dropped"`
 	APIRequests       float64 `json:"apiRequests"`
-	CPU               float64 `json:"cpu"` // processors in use; 0 where it is not known
+	CPU               float64 `json:"cpu"` // processors in use; 0 if unknown
 }
 
-// timing is a distribution since some time. Quantiles are upper ends of buckets; null above the last one, or without a value.
+// timing summarizes a histogram of durations. Each quantile is the upper end of its bucket. It is null if the
+// histogram is empty, or if the quantile is above the last bucket.
 type timing struct {
 	Count      uint64   `json:"count"`
 	P50Seconds *float64 `json:"p50Seconds"`
@@ -71,14 +73,15 @@ type process struct {
 	Go            string  `json:"go"`
 	Processors    int     `json:"processors"`
 	Goroutines    uint64  `json:"goroutines"`
-	HeapBytes     uint64  `json:"heapBytes"`     // live objects, and those that are not collected yet
-	ResidentBytes int64   `json:"residentBytes"` // 0 where it is not known
-	CPUSeconds    float64 `json:"cpuSeconds"`    // 0 where it is not known
+	HeapBytes     uint64  `json:"heapBytes"`     // bytes of live objects and of garbage that is not collected yet
+	ResidentBytes int64   `json:"residentBytes"` // 0 if unknown
+	CPUSeconds    float64 `json:"cpuSeconds"`    // 0 if unknown
 }
 
-// sampler makes at most one overview in sampleLife, for all who look, and remembers one to compute rates.
+// sampler creates at most one overview in sampleLife and shares it between all callers. It also stores an
+// earlier overview, from which it computes rates.
 type sampler struct {
-	turn         chan struct{} // held by who uses what follows
+	turn         chan struct{} // mutex for the fields below
 	last, before *overview
 	lastAt       time.Time
 	beforeAt     time.Time
@@ -87,14 +90,14 @@ type sampler struct {
 
 const (
 	sampleLife = 900 * time.Millisecond
-	rateMax    = 30 * time.Second // the longest time over which a rate is still one of now
+	rateMax    = 30 * time.Second // maximum period of a rate; over a longer one it would not be current
 )
 
 func (c *Console) sample() *overview {
 	s := &c.samples
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	now := time.Now() // of the monotonic clock
+	now := time.Now() // has a monotonic clock reading
 	if s.last != nil && now.Sub(s.lastAt) < sampleLife {
 		return s.last
 	}
@@ -107,7 +110,7 @@ func (c *Console) sample() *overview {
 	return s.last
 }
 
-// look reads counters; it asks no actor.
+// look creates an overview from counters. It sends no message to an actor.
 func (c *Console) look() *overview {
 	n := c.o.Counters
 	o := &overview{
@@ -164,12 +167,12 @@ func (c *Console) overview(w http.ResponseWriter, _ *http.Request, _ query) *pro
 	return answer(w, c.sample())
 }
 
-// me is who asks, and what its browser must send with an action.
+// me describes the caller, and has the CSRF token that a browser must send with an action.
 type me struct {
 	Name      string     `json:"name"`
 	Role      string     `json:"role"` // reader or operator
 	CSRFToken string     `json:"csrfToken"`
-	Expires   *time.Time `json:"expires"` // of the login; null without one
+	Expires   *time.Time `json:"expires"` // expiry of the login; null without a login
 	Version   string     `json:"version"`
 }
 
@@ -215,7 +218,7 @@ func (c *Console) cancelDrain(w http.ResponseWriter, r *http.Request, q query) *
 	return c.drainState(w, r, q)
 }
 
-// timeOf is a time of a record, nil if it is zero.
+// timeOf returns a record's time, or nil if the time is zero.
 func timeOf(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

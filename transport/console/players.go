@@ -12,10 +12,11 @@ import (
 	"troupe/messages"
 )
 
-// players lists records of player sessions: of a player or a game session, by the beginning of an id, or of all ACTIVE game sessions.
+// players lists player sessions: of one player, of one game session, with a given beginning of their id, or
+// of all ACTIVE game sessions.
 func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *problem {
 	limit := q.numbers["limit"]
-	status, _ := messages.ParsePlayerSessionStatus(q.words["status"]) // 0 for any
+	status, _ := messages.ParsePlayerSessionStatus(q.words["status"]) // 0 means any status
 	behind, p := placeIn[place](q)
 	if p != nil {
 		return p
@@ -34,11 +35,12 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	}
 	out := struct {
 		Players []player `json:"players"`
-		Matched *int     `json:"matched"` // on all pages; null for those of ACTIVE game sessions, which nobody counts
-		Next    *string  `json:"next"`
+		// number on all pages; null for the players of ACTIVE game sessions, which are not counted
+		Matched *int    `json:"matched"`
+		Next    *string `json:"next"`
 	}{Players: []player{}}
 	var found []placed
-	var more *place // where to go on if not all was read
+	var more *place // where the next page continues, if not all records were read
 	playing := given == 0 || q.text("fleet") != ""
 	if playing {
 		found, more, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, limit+1)
@@ -58,10 +60,10 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 		out.Next = nextOf(more)
 	}
 	states := make(map[messages.GameSessionID]*messages.GameSessionState)
-	soon, cancel := context.WithTimeout(r.Context(), answerMax) // for all game sessions of the page together
+	soon, cancel := context.WithTimeout(r.Context(), answerMax) // one deadline for all game sessions of the page
 	defer cancel()
 	for _, one := range found {
-		if playing { // asking every game session would take long; connections does, with a memory
+		if playing { // querying every game session would take too long; the operation connections does it, with a cache
 			out.Players = append(out.Players, recordedPlayer(one.PlayerSession))
 		} else {
 			out.Players = append(out.Players, c.withState(soon, one.PlayerSession, states))
@@ -70,7 +72,8 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	return answer(w, out)
 }
 
-// chosen returns the player sessions behind a place that a query names, and how many there are in all.
+// chosen returns the player sessions that match a query and follow behind. matched is the number of all that
+// match.
 func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSessionStatus, behind *place) (found []placed, matched int, p *problem) {
 	short := ""
 	if id := q.text("playerSession"); id != "" {
@@ -89,11 +92,13 @@ func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSession
 	return after(all, behind), len(all), nil
 }
 
-// gamesRead bounds the game sessions that are read for one page of players, which is short if there were few in them. For tests.
+// gamesRead is the maximum number of game sessions whose records are read for one page of players. A page may
+// therefore be short. It is a variable for tests.
 var gamesRead = 500
 
-// playing returns the first n player sessions behind a place, of the ACTIVE game sessions of a fleet or of all. If it has read gamesRead of
-// them, more is where to go on.
+// playing returns player sessions that follow behind, at least n if there are so many, of the ACTIVE game
+// sessions of a fleet or of all fleets. If it stops after gamesRead game sessions, more is the place where
+// the next page continues.
 func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messages.PlayerSessionStatus, behind *place, n int) (found []placed, more *place, p *problem) {
 	active, p := c.active(r, fleet)
 	if p != nil {
@@ -101,7 +106,8 @@ func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messag
 	}
 	var games []place
 	for _, g := range active {
-		end := place{Begun: g.Created.UnixNano(), Game: g.ID, Created: math.MinInt64} // behind all of its player sessions
+		// sorts after all player sessions of this game session
+		end := place{Begun: g.Created.UnixNano(), Game: g.ID, Created: math.MinInt64}
 		if behind == nil || end.compare(*behind) > 0 {
 			games = append(games, end)
 		}
@@ -112,7 +118,8 @@ func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messag
 			return found, &games[i-1], nil
 		}
 		records, err := messages.Do(r.Context(), c.o.Backend, messages.PlayerSessionQuery{GameSessionID: g.Game, Status: status})
-		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // it has ended meanwhile, and is forgotten
+		// the game session has ended meanwhile and its records are deleted
+		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 			return nil, nil, refused(err)
 		}
 		if found = append(found, after(placesIn(g, records, status), behind)...); len(found) >= n {
@@ -122,13 +129,14 @@ func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messag
 	return found, nil, nil
 }
 
-// place is the place of a player session in a list, and what next of a page contains: the newest game session first, in it the newest
-// player session. In a list that is not by game session, Begun and Game are empty.
+// place is the sort key of a player session in a list, and the content of next. Lists have the newest game
+// session first, and within it the newest player session. If a list is not sorted by game session, Begun and
+// Game are empty.
 type place struct {
-	Begun   int64                  `json:"b"` // of the game session, in ns
+	Begun   int64                  `json:"b"` // creation of the game session, in ns
 	Game    messages.GameSessionID `json:"g"`
-	Created int64                  `json:"c"` // of the player session, in ns
-	Short   string                 `json:"s"` // its whole id is a secret
+	Created int64                  `json:"c"` // creation of the player session, in ns
+	Short   string                 `json:"s"` // short form, because the complete id is a secret
 }
 
 func (a place) compareGame(b place) int {
@@ -144,7 +152,7 @@ type placed struct {
 	place place
 }
 
-// placesIn returns the player sessions with a status, 0 for any, in their order.
+// placesIn returns the sorted player sessions with a status; 0 means any status.
 func placesIn(game place, records []*messages.PlayerSession, status messages.PlayerSessionStatus) (all []placed) {
 	for _, s := range records {
 		if status == 0 || s.Status == status {
@@ -155,7 +163,7 @@ func placesIn(game place, records []*messages.PlayerSession, status messages.Pla
 	return all
 }
 
-// after returns those that come after a place; nil means from the start.
+// after returns the player sessions that follow behind. With nil, it returns all.
 func after(all []placed, behind *place) []placed {
 	if behind == nil {
 		return all
@@ -163,7 +171,8 @@ func after(all []placed, behind *place) []placed {
 	return all[sort.Search(len(all), func(i int) bool { return all[i].place.compare(*behind) > 0 }):]
 }
 
-// withState adds to a record what its game session says, if that runs. Each is asked once: states are the answers so far.
+// withState adds the state of a running game session to a player's record. states caches the responses, so
+// that each game session is queried once.
 func (c *Console) withState(ctx context.Context, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
 	state, asked := states[s.GameSessionID]
 	if !asked {

@@ -16,7 +16,7 @@ import (
 	"troupe/messages/search"
 )
 
-// pages reads a list until it has no next, and returns a member of its items.
+// pages reads all pages of a list and returns the given member of all items.
 func (w *world) pages(path, query, list, member string) (all []string) {
 	w.Helper()
 	for next, n := "", 0; n < 100; n++ {
@@ -51,14 +51,14 @@ func (w *world) pages(path, query, list, member string) (all []string) {
 	return nil
 }
 
-// Whatever the size of a page, all pages together have every player session of every ACTIVE game session once, the newest
-// first; none has a whole id, and neither has next.
+// With any page size, all pages together have each player session of every ACTIVE game session once, newest
+// first. Neither the items nor next contain a complete id.
 func TestAllPagesHaveEachPlayerSessionOnce(t *testing.T) {
 	defer func(was int) { gamesRead = was }(gamesRead)
 	w := newWorld(t, false)
 	w.console.o.Backend = aFew{}
 	var want, ofOne []string
-	for _, game := range []string{"e", "c", "d", "a", "b"} { // as aFew has created them
+	for _, game := range []string{"e", "c", "d", "a", "b"} { // newest first, as aFew has created them
 		for _, i := range []int{2, 3, 0, 1} {
 			want = append(want, fmt.Sprintf("psess-%s-%05d-", game, i))
 		}
@@ -67,7 +67,7 @@ func TestAllPagesHaveEachPlayerSessionOnce(t *testing.T) {
 		ofOne = append(ofOne, fmt.Sprintf("psess-c-%05d-", i))
 	}
 	for _, limit := range []int{1, 2, 3, 7, 19, 20, 200, 201, 202} {
-		if limit > 200 { // pages that have read few game sessions
+		if limit > 200 { // limits above 200 stand for pages that read few game sessions
 			gamesRead, limit = limit-200, 200
 		}
 		for query, want := range map[string][]string{"": want, "fleet=fleet-dev": want, "status=ACTIVE": want, "gameSession=c": ofOne, "status=COMPLETED": nil, "gameSession=c&status=RESERVED": nil} {
@@ -78,7 +78,7 @@ func TestAllPagesHaveEachPlayerSessionOnce(t *testing.T) {
 	}
 }
 
-// longNames is a host whose game sessions have names as long as they may be.
+// longNames is a fake host whose game sessions have names of maximum length.
 type longNames struct{ aFew }
 
 func (b longNames) Do(ctx context.Context, q messages.Request) (any, error) {
@@ -96,7 +96,7 @@ func (b longNames) Do(ctx context.Context, q messages.Request) (any, error) {
 	})
 }
 
-// Pages by name are complete, and none has a game session twice, however long the names are.
+// Pages sorted by name are complete and have each game session once, even with very long names.
 func TestPagesByLongNamesGoOn(t *testing.T) {
 	w := newWorld(t, false)
 	w.console.o.Backend = longNames{}
@@ -108,7 +108,7 @@ func TestPagesByLongNamesGoOn(t *testing.T) {
 	}
 }
 
-// slowCrowd is a host with one game session that takes its time to answer, and counts how often it is asked.
+// slowCrowd is a fake host with one game session that responds slowly. It counts its requests.
 type slowCrowd struct {
 	messages.Doer
 	takes time.Duration
@@ -131,7 +131,8 @@ func (b *slowCrowd) inspectGameSession(context.Context, messages.GameSessionID) 
 	return new(messages.GameSessionState), nil
 }
 
-// However many look, game sessions are asked for a small share of the time.
+// The list of all players is cached, so that querying game sessions takes a small share of the time, however
+// many clients request it.
 func TestALookAtAllPlayersStandsForAWhile(t *testing.T) {
 	for _, test := range []struct{ takes, stands time.Duration }{
 		{time.Millisecond, crowdLife}, {100 * time.Millisecond, crowdShare * 100 * time.Millisecond}, {time.Second, crowdLifeMax},
@@ -156,7 +157,7 @@ func TestALookAtAllPlayersStandsForAWhile(t *testing.T) {
 	}
 }
 
-// The versions that run are counted by fleet and version, the newest first.
+// Running versions are counted by fleet and version. Those with the newest game session come first.
 func TestVersionsThatRun(t *testing.T) {
 	w := newWorld(t, false)
 	w.console.o.Backend = aFew{}

@@ -13,12 +13,13 @@ import (
 
 const (
 	nameMax = 1024
-	// createMax is how long a creation waits for its game session to become ACTIVE, createPoll how often it looks.
+	// createMax is how long a creation waits for its game session to become ACTIVE. createPoll is the
+	// interval at which it checks the status.
 	createMax  = 15 * time.Second
 	createPoll = 20 * time.Millisecond
 )
 
-// createGameSession creates a game session, and answers when it is not ACTIVATING any more.
+// createGameSession creates a game session. It responds when the game session is no longer ACTIVATING.
 func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q query) *problem {
 	name := q.text("name")
 	if len(name) > nameMax {
@@ -46,15 +47,18 @@ func (c *Console) createGameSession(w http.ResponseWriter, r *http.Request, q qu
 	return answer(w, shownGameSession(g))
 }
 
-// seat is a player session that was reserved, with its whole id: who has it may log in.
+// seat is a reserved player session with its complete id, which allows its holder to log in.
 type seat struct {
-	PlayerSessionID string   `json:"playerSessionId"`
-	PlayerID        string   `json:"playerId"`
-	GameSessionID   string   `json:"gameSessionId"`
-	URLs            []string `json:"urls"` // of the listeners that browsers can use; that of the game session's fleet first
+	PlayerSessionID string `json:"playerSessionId"`
+	PlayerID        string `json:"playerId"`
+	GameSessionID   string `json:"gameSessionId"`
+	// addresses of the listeners that browsers can use; the one that the game session's fleet announces comes
+	// first
+	URLs []string `json:"urls"`
 }
 
-// createPlayerSession reserves a seat for an operator to play. It is free again after 60 s without a login (service-api.md 2.7).
+// createPlayerSession reserves a player session for the operator. Without a login, it expires after 60 s
+// (service-api.md 2.7).
 func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q query) *problem {
 	made, err := messages.Do(r.Context(), c.o.Backend, messages.CreatePlayerSessions{
 		GameSessionID: messages.GameSessionID(q.text("gameSession")),
@@ -71,8 +75,9 @@ func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q 
 	return answer(w, seat{string(s.ID), string(s.PlayerID), string(s.GameSessionID), urls})
 }
 
-// pagePolicy is the policy of the document, whose playground connects to the host's own game listeners as well. A policy cannot name an
-// IPv6 address (CSP 3, 2.3.1 host-source): for one, the playground says that public.host is needed.
+// pagePolicy returns the content security policy of the HTML document. In addition to policy, it allows
+// connections to the host's own game listeners, for the playground. A policy cannot contain an IPv6 address
+// (CSP 3, 2.3.1 host-source). In that case the playground says that public.host must be set.
 func (c *Console) pagePolicy() string {
 	var listeners strings.Builder
 	for _, u := range c.o.GameURLs() {
@@ -83,7 +88,7 @@ func (c *Console) pagePolicy() string {
 	return strings.Replace(policy, "connect-src 'self'", "connect-src 'self'"+listeners.String(), 1)
 }
 
-// sourceExpression reports whether an address can stand in a policy, and is nothing but one of it.
+// sourceExpression reports whether u is a valid source in a policy and cannot add anything else to it.
 func sourceExpression(u string) bool {
 	scheme, rest, ok := strings.Cut(u, "://")
 	return ok && (scheme == "ws" || scheme == "wss") && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool {

@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// hosting is a host whose game sessions are ACTIVATING when they are looked at for the first time.
+// hosting is a fake host whose game sessions are ACTIVATING the first time they are queried.
 type hosting struct {
 	messages.Doer
 	created messages.CreateGameSession
@@ -74,7 +74,7 @@ func TestAnOperatorTakesASeat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	take() // the fleet announces the secured listener
+	take() // now the fleet announces the secured listener
 	if got.PlayerSessionID != "psess-whole" || got.PlayerID != "ann" || got.GameSessionID != "game" || !slices.Equal(got.URLs, []string{"wss://games.example:1901", "ws://192.0.2.1:1900"}) {
 		t.Errorf("%+v", got)
 	}
@@ -95,7 +95,7 @@ func TestAnOperatorTakesASeat(t *testing.T) {
 	}
 }
 
-// What cannot stand in a policy is left out of it, and never ends or adds a directive.
+// Addresses that are invalid in a policy are left out, so they cannot end or add a directive.
 func TestThePolicyHasNothingButListeners(t *testing.T) {
 	w := newWorld(t, false)
 	w.console.o.GameURLs = func() []string {

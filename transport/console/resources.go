@@ -43,7 +43,7 @@ func (c *Console) fleets(w http.ResponseWriter, r *http.Request, _ query) *probl
 	if err != nil {
 		return refused(err)
 	}
-	uses := make(map[string][]messages.FleetUse) // by location
+	uses := make(map[string][]messages.FleetUse) // location -> fleets
 	all := []fleet{}
 	for _, f := range records {
 		shown := fleet{
@@ -82,7 +82,7 @@ type script struct {
 	Version     string     `json:"version"`
 	NodeVersion string     `json:"nodeVersion"`
 	SizeBytes   int64      `json:"sizeBytes"`
-	Contents    int        `json:"contents"` // how many contents it has had
+	Contents    int        `json:"contents"` // number of versions that it has had
 	Created     *time.Time `json:"created"`
 }
 
@@ -100,22 +100,23 @@ func (c *Console) scripts(w http.ResponseWriter, r *http.Request, _ query) *prob
 	}
 	return answer(w, struct {
 		Scripts []script         `json:"scripts"`
-		Running []runningVersion `json:"running"` // the newest game session's first, at most runningMax
+		Running []runningVersion `json:"running"` // sorted by the newest game session, at most runningMax
 	}{all, running})
 }
 
-// runningVersion is a version of a script with the ACTIVE game sessions of a fleet that run it.
+// runningVersion is a version of a script, with the ACTIVE game sessions of a fleet that run it.
 type runningVersion struct {
 	FleetID       string    `json:"fleetId"`
-	ScriptVersion string    `json:"scriptVersion"` // empty: they run none
+	ScriptVersion string    `json:"scriptVersion"` // empty if the game sessions run no script
 	GameSessions  int       `json:"gameSessions"`
 	Players       int       `json:"players"`
-	Newest        time.Time `json:"newest"` // when the last of the game sessions was created
+	Newest        time.Time `json:"newest"` // creation time of the newest of these game sessions
 }
 
 const runningMax = 200
 
-// running says which versions run: after an update, older game sessions go on with the version that they have.
+// running returns the versions that game sessions run. After an update, older game sessions keep their
+// version.
 func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
 	active, p := c.active(r, "")
 	if p != nil {
@@ -151,7 +152,7 @@ type queue struct {
 	TimeoutSeconds   float64         `json:"timeoutSeconds"`
 	Destinations     []string        `json:"destinations"`
 	Policies         []latencyPolicy `json:"policies"`
-	AllowedLocations []string        `json:"allowedLocations"` // null: all
+	AllowedLocations []string        `json:"allowedLocations"` // null means all locations
 	PriorityOrder    []string        `json:"priorityOrder"`
 	LocationOrder    []string        `json:"locationOrder"`
 	Notify           string          `json:"notify"`
@@ -160,7 +161,7 @@ type queue struct {
 
 type latencyPolicy struct {
 	MaxMilliseconds int     `json:"maxMilliseconds"`
-	Seconds         float64 `json:"seconds"` // 0: until the queue's timeout
+	Seconds         float64 `json:"seconds"` // 0 means until the queue's timeout
 }
 
 func (c *Console) queues(w http.ResponseWriter, r *http.Request, _ query) *problem {
@@ -174,21 +175,21 @@ func (c *Console) queues(w http.ResponseWriter, r *http.Request, _ query) *probl
 	})
 }
 
-// list is never nil, which JSON would show as null.
+// list never returns nil, which JSON would encode as null.
 func list(all []string) []string { return append([]string{}, all...) }
 
 type placement struct {
 	ID            string     `json:"id"`
 	Queue         string     `json:"queue"`
 	Status        string     `json:"status"`
-	Waits         string     `json:"waits"` // why it has no game session yet, or why it waited last; empty: it did not wait
+	Waits         string     `json:"waits"` // why it is waiting, or why it last waited; empty if it did not wait
 	Players       int        `json:"players"`
 	MaxPlayers    int        `json:"maxPlayers"`
 	GameSessionID string     `json:"gameSessionId"`
 	Location      string     `json:"location"`
 	Started       *time.Time `json:"started"`
 	Ended         *time.Time `json:"ended"`    // null while it is PENDING
-	TimesOut      *time.Time `json:"timesOut"` // null once it has ended
+	TimesOut      *time.Time `json:"timesOut"` // null after it has ended
 }
 
 func shownPlacement(p messages.PlacementState) placement {
@@ -198,7 +199,7 @@ func shownPlacement(p messages.PlacementState) placement {
 	}
 }
 
-// placementStatuses are the words of the parameter status, in the order of messages.PlacementStatus.
+// placementStatuses are the values of the parameter status, in the order of messages.PlacementStatus.
 var placementStatuses = []string{"any", "PENDING", "FULFILLED", "CANCELLED", "TIMED_OUT", "FAILED"}
 
 func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *problem {
@@ -209,7 +210,7 @@ func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *p
 	if err != nil {
 		return refused(err)
 	}
-	if len(found) == 0 && name != "" { // placements may outlive their queue
+	if len(found) == 0 && name != "" { // a queue may be deleted before its placements
 		queues, err := messages.Do(r.Context(), c.o.Backend, messages.QueueQuery{})
 		if err != nil {
 			return refused(err)
@@ -221,14 +222,14 @@ func (c *Console) placements(w http.ResponseWriter, r *http.Request, q query) *p
 	return answer(w, map[string][]placement{"placements": shownAll(found, shownPlacement)})
 }
 
-// placement shows one placement, and why it waits.
+// placement returns one placement and the reason why it waits.
 func (c *Console) placement(w http.ResponseWriter, r *http.Request, q query) *problem {
 	id := messages.PlacementID(q.text("id"))
 	found, err := messages.Do(r.Context(), c.o.Backend, messages.PlacementList{ID: id, Limit: 1})
 	if err != nil {
 		return refused(err)
 	}
-	if len(found) == 0 { // it may be older than those that are listed
+	if len(found) == 0 { // placements of some age are not listed any more
 		return answerAsked(c, w, r, messages.PlacementQuery{ID: id}, shownRecord)
 	}
 	return answer(w, shownPlacement(found[0]))
@@ -238,7 +239,7 @@ func (c *Console) cancelPlacement(w http.ResponseWriter, r *http.Request, q quer
 	return answerAsked(c, w, r, messages.StopPlacement{ID: messages.PlacementID(q.text("id"))}, shownRecord)
 }
 
-// shownRecord shows a placement of which only the record is known.
+// shownRecord converts a placement for which only the record is available.
 func shownRecord(p *messages.Placement) placement {
 	return shownPlacement(messages.PlacementState{Placement: p})
 }

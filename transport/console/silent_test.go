@@ -11,7 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// hanging is a host with two game sessions. The script of one runs without end, so that it answers nothing.
+// hanging is a fake host with two game sessions. One of them never responds, because its script does not
+// return.
 type hanging struct {
 	messages.Doer
 	kicked []messages.GameSessionID
@@ -55,8 +56,8 @@ func (b *hanging) kickPlayer(ctx context.Context, q messages.KickPlayer) (int, e
 	return 1, nil
 }
 
-// A game session whose script runs without end is said to be silent, after two seconds: it does not hide the others, and
-// nobody waits for it.
+// A game session whose script does not return is reported as silent after two seconds. It does not hide the
+// others or block requests.
 func TestOneSilentGameSessionHidesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, false)

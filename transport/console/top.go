@@ -9,31 +9,32 @@ import (
 	"troupe/messages"
 )
 
-// busyGame is a running game session with the sums of its players.
+// busyGame is a running game session with sums over its players.
 type busyGame struct {
 	ID            string   `json:"id"`
 	Name          string   `json:"name"`
 	FleetID       string   `json:"fleetId"`
 	Location      string   `json:"location"`
-	Seats         int      `json:"seats"` // player sessions RESERVED or ACTIVE
+	Seats         int      `json:"seats"` // number of player sessions RESERVED or ACTIVE
 	MaxPlayers    int      `json:"maxPlayers"`
 	Attached      int      `json:"attached"`
 	Detached      int      `json:"detached"`
-	InPerSecond   *float64 `json:"inPerSecond"`  // null until two answers are a second apart
-	OutPerSecond  *float64 `json:"outPerSecond"` // null as well
+	InPerSecond   *float64 `json:"inPerSecond"`  // null until two lists are a second apart
+	OutPerSecond  *float64 `json:"outPerSecond"` // null like inPerSecond
 	QueueBytes    int      `json:"queueBytes"`
-	RTTSeconds    *float64 `json:"rttSeconds"`    // the median of its players; null if none is known
-	RTTMaxSeconds *float64 `json:"rttMaxSeconds"` // null if none is known
-	Silent        bool     `json:"silent"`        // it does not answer, so that its players are not known
+	RTTSeconds    *float64 `json:"rttSeconds"`    // median over its players; null if unknown
+	RTTMaxSeconds *float64 `json:"rttMaxSeconds"` // maximum over its players; null if unknown
+	Silent        bool     `json:"silent"`        // it did not respond, so its players are unknown
 }
 
-// rates sets the messages a second since an earlier look, that many seconds ago; 0: there was none.
+// rates sets the message rates since an earlier list. seconds is the time between both; 0 means that there
+// was none.
 func (p *player) rates(before, now traffic, seconds float64) {
 	if seconds <= 0 {
 		return
 	}
 	per := func(before, now uint64) *float64 {
-		if now < before { // of a stay in the game that is over
+		if now < before { // the counters were reset because the player has entered the game again
 			before = 0
 		}
 		r := math.Round(float64(now-before)/seconds*10) / 10
@@ -42,10 +43,10 @@ func (p *player) rates(before, now traffic, seconds float64) {
 	p.InPerSecond, p.OutPerSecond = per(before.in, now.in), per(before.out, now.out)
 }
 
-// rate is what a player counts in the order by rate.
+// rate returns the player's messages per second in both directions, for sorting.
 func (p *player) rate() float64 { return valueOf(p.InPerSecond) + valueOf(p.OutPerSecond) }
 
-// busy sums up the players of a game session. Known says that their rates are known.
+// busy sums up the players of a game session. known says whether their rates are known.
 func busy(g *messages.GameSession, players []player, known bool) busyGame {
 	b := busyGame{ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Seats: g.CurrentPlayers, MaxPlayers: g.MaxPlayers}
 	var (
@@ -78,7 +79,7 @@ func busy(g *messages.GameSession, players []player, known bool) busyGame {
 	return b
 }
 
-// top lists running game sessions and their players, in one order.
+// top lists running game sessions and their players, both sorted by the same criterion.
 func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem {
 	by, limit := q.words["sort"], q.numbers["limit"]
 	all, games, p := c.crowdNow(r)
@@ -104,7 +105,7 @@ func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem 
 	return answer(w, struct {
 		GameSessions        []busyGame `json:"gameSessions"`
 		GameSessionsRunning int        `json:"gameSessionsRunning"`
-		GameSessionsSilent  int        `json:"gameSessionsSilent"` // their players are not there
+		GameSessionsSilent  int        `json:"gameSessionsSilent"` // game sessions that did not respond; their players are missing
 		Players             []player   `json:"players"`
 		PlayersInGame       int        `json:"playersInGame"`
 	}{games[:min(limit, len(games))], len(games), silentOf(games), firstPlayers(all, by, limit), len(all)})

@@ -7,7 +7,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// pair is two associations without a network: what one writes, the other takes.
+// pair returns two associations without a network: to receives what from writes.
 func pair(suite counters.Suite, h Handler) (from, to *Association) {
 	s := &secrets{suite: suite, localKey: make([]byte, 32), remoteKey: make([]byte, 32), localIV: make([]byte, 12), remoteIV: make([]byte, 12)}
 	if suite == counters.SuiteAESGCM {

@@ -22,7 +22,7 @@ func TestEitherSideEndsAnAssociation(t *testing.T) {
 		if err := await(t, c.closed); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
-		c.closed <- nil // for the cleanup
+		c.closed <- nil // for the cleanup, which awaits it
 		if peer.a.Write([]byte("y")) || c.a.Write([]byte("z")) {
 			t.Error("an ended association sends")
 		}
@@ -57,12 +57,12 @@ func TestASessionIsResumedWithoutAKeyExchange(t *testing.T) {
 	})
 }
 
-// Whoever gave Dial its socket may close it: at any time, the handshake or the association ends at once.
+// The program that gave Dial its socket may close it at any time. Then the handshake or the association ends at once.
 func TestAClosedSocketEndsWhatUsesIt(t *testing.T) {
 	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		for name, when := range map[string]time.Duration{"before": 0, "during the handshake": 3 * time.Second} {
 			socket := h.enter(alice)
-			h.pass = func(bool, []byte) int { return 0 } // nobody answers
+			h.pass = func(bool, []byte) int { return 0 } // nothing arrives
 			time.AfterFunc(when, func() { socket.Close() })
 			begun := time.Now()
 			err := s.tryDial(time.Minute, func(o *DialOptions) { o.Conn = socket })
@@ -78,6 +78,6 @@ func TestAClosedSocketEndsWhatUsesIt(t *testing.T) {
 		if err := await(t, c.closed); !errors.Is(err, net.ErrClosed) || time.Since(begun) != 0 {
 			t.Errorf("after the handshake: after %v: %v", time.Since(begun), err)
 		}
-		c.closed <- nil // for the cleanup
+		c.closed <- nil // for the cleanup, which awaits it
 	})
 }

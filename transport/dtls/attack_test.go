@@ -16,7 +16,7 @@ import (
 
 const alice = "10.0.0.2:5000"
 
-// live returns a network with one association that has exchanged records.
+// live returns a network with one association that has exchanged records in both directions.
 func live(t *testing.T) (*network, *server, *inbox, *inbox) {
 	h := newNetwork()
 	s := h.serve(t, nil)
@@ -27,7 +27,7 @@ func live(t *testing.T) (*network, *server, *inbox, *inbox) {
 	return h, s, c, peer
 }
 
-// talks fails unless both directions of an association work.
+// talks checks that both directions of an association work.
 func talks(t testing.TB, c, peer *inbox) {
 	t.Helper()
 	c.a.Write([]byte("ping"))
@@ -40,7 +40,7 @@ func talks(t testing.TB, c, peer *inbox) {
 	}
 }
 
-// plainRecord is a record of epoch 0.
+// plainRecord returns a record of epoch 0.
 func plainRecord(typ contentType, number uint64, fragment []byte) []byte {
 	b := make([]byte, headerSize, headerSize+len(fragment))
 	putHeader(b, typ, number, len(fragment))
@@ -48,15 +48,14 @@ func plainRecord(typ contentType, number uint64, fragment []byte) []byte {
 	return append(b, fragment...)
 }
 
-// shakeMessage is a handshake message, or a part of one.
+// shakeMessage returns a handshake message or a fragment of one.
 func shakeMessage(typ byte, length, sequence, offset int, body []byte) []byte {
 	b := []byte{typ, byte(length >> 16), byte(length >> 8), byte(length), byte(sequence >> 8), byte(sequence),
 		byte(offset >> 16), byte(offset >> 8), byte(offset), byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}
 	return append(b, body...)
 }
 
-// someHello is the body of a ClientHello with a random of its own, perhaps with a
-// session to resume.
+// someHello returns the body of a ClientHello. random fills its random. session is the id of a session to resume, or empty.
 func someHello(random byte, session []byte) []byte {
 	b := []byte{0xfe, 0xfd}
 	b = append(b, bytes.Repeat([]byte{random}, randomSize)...)
@@ -113,10 +112,10 @@ func TestForgedAndReplayedRecordsAreDropped(t *testing.T) {
 			h.inject(from, sent)
 		}
 		counted(t, "replays", func() int64 { return s.count.Records.Get(counters.RecordReplayed) }, 3)
-		for i := range sent { // one bit anywhere
+		for i := range sent { // flip one bit at each position
 			forged := append([]byte(nil), sent...)
 			forged[i] ^= 1
-			forged[10] ^= 0x55 // a number of its own
+			forged[10] ^= 0x55 // use a new record number
 			h.inject(from, forged)
 		}
 		talks(t, c, peer)
@@ -137,12 +136,12 @@ func TestAnUnknownAddressGetsNothing(t *testing.T) {
 		for _, b := range [][]byte{
 			{}, {22}, bytes.Repeat([]byte{0}, 100), plainRecord(applicationData, 0, []byte("x")), plainRecord(alert, 0, []byte{2, 0}),
 			plainRecord(handshake, 0, shakeMessage(msgClientKeyExchange, 33, 0, 0, append([]byte{32}, make([]byte, 32)...))),
-			plainRecord(handshake, 0, shakeMessage(msgClientHello, 100, 0, 0, make([]byte, 10))), // a part
-			plainRecord(handshake, 0, shakeMessage(msgClientHello, 5, 0, 0, make([]byte, 5))),    // no hello
+			plainRecord(handshake, 0, shakeMessage(msgClientHello, 100, 0, 0, make([]byte, 10))), // a fragment
+			plainRecord(handshake, 0, shakeMessage(msgClientHello, 5, 0, 0, make([]byte, 5))),    // not a valid hello
 		} {
 			h.inject(from, b)
 		}
-		c := s.dialFrom(h, alice, nil) // behind them all
+		c := s.dialFrom(h, alice, nil) // after all of them
 		c.a.Write([]byte("x"))
 		await(t, s.new)
 		counted(t, "handshakes", s.count.Handshakes.Total, 1)
@@ -155,12 +154,12 @@ func TestAnUnknownAddressGetsNothing(t *testing.T) {
 	})
 }
 
-// RL-27: an address that is not proven gets at most three times the bytes that it sent.
+// RL-27: an unproven address gets at most three times the bytes that it has sent.
 func TestTheAnswerToAHelloIsSmall(t *testing.T) {
 	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		hello := helloRecord(1)
 		h.inject(netip.MustParseAddrPort(alice), hello)
-		time.Sleep(10 * time.Second) // with all its repetitions
+		time.Sleep(10 * time.Second) // until all resends are over
 		out := h.sent()
 		if out == 0 || out > 3*len(hello) {
 			t.Errorf("%d bytes out for %d in", out, len(hello))
@@ -200,10 +199,10 @@ func TestAKnownSessionIDOpensNoDoor(t *testing.T) {
 		if st := s.Stats(); st.HalfOpen > 16 {
 			t.Errorf("%+v", st)
 		}
-		s.dialFrom(h, "10.0.0.3:1", nil).a.Write([]byte("y")) // others get in meanwhile
+		s.dialFrom(h, "10.0.0.3:1", nil).a.Write([]byte("y")) // meanwhile others can connect
 		await(t, s.new)
 		time.Sleep(4 * time.Second)
-		out := h.sent() - 2000 // about what the honest handshake got
+		out := h.sent() - 2000 // about what the real handshake took
 		if out > 3*in {
 			t.Errorf("%d bytes out for %d in", out, in)
 		}
@@ -216,7 +215,7 @@ func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
 		from := netip.MustParseAddrPort(alice)
 		h.inject(from, helloRecord(1))
 		synctest.Wait()
-		for n := range 1000 { // nothing in them, room for each
+		for n := range 1000 { // empty fragments that would reserve memory
 			h.inject(from, plainRecord(handshake, uint64(n+1), shakeMessage(msgClientHello, 100, n%8, 0, nil)))
 			h.inject(from, plainRecord(handshake, uint64(n+1), shakeMessage(msgClientKeyExchange, 33, 2, n%32, []byte{1})))
 			h.inject(from, plainRecord(handshake, uint64(n+1), bytes.Repeat(shakeMessage(msgClientHello, 0, 1, 0, nil), 50)))
@@ -228,7 +227,7 @@ func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
 		if st := s.Stats(); st.HalfOpen != 1 {
 			t.Errorf("%+v", st)
 		}
-		for n := range 200 { // well formed, and too many
+		for n := range 200 { // well formed, but too many
 			h.inject(from, plainRecord(handshake, uint64(2000+n), helloRecord(1)[headerSize:]))
 		}
 		synctest.Wait()
@@ -272,7 +271,7 @@ func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
 		}
 		close(stop)
 		<-done
-		time.Sleep(2 * time.Second) // their time is over
+		time.Sleep(2 * time.Second) // until all handshakes have timed out
 		synctest.Wait()
 		if st := s.Stats(); st.HalfOpen != 0 {
 			t.Errorf("%+v after the flood", st)
@@ -283,7 +282,7 @@ func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
 	})
 }
 
-// An address has a limited share of the handshakes. Forged hellos do not use it up: the oldest
+// An address gets a limited share of the handshakes. Forged hellos cannot use it up, because the oldest
 // handshake whose address is not proven is evicted.
 func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 	inNetwork(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP = 8 }, func(t *testing.T, h *network, s *server) {
@@ -293,7 +292,7 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		crowd(1000, 100) // nobody ends one that may yet answer
+		crowd(1000, 100) // within cookieTime no handshake is evicted
 		if st := s.Stats(); st.HalfOpen != 8 {
 			t.Errorf("%+v, want 8 half-open", st)
 		}
@@ -301,7 +300,7 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 		if gone != 0 || full != 92 {
 			t.Errorf("%d gave way, %d were refused", gone, full)
 		}
-		for n := range 24 { // all that the second of the rate has left, and those refused took nothing of it
+		for n := range 24 { // these use the rest of the rate's burst; refused hellos have not used any of it
 			time.Sleep(cookieTime)
 			crowd(uint16(2000+100*n), 8)
 		}
@@ -317,7 +316,7 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 		for port := range uint16(8) {
 			h.inject(netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), 4000+port), helloRecord(byte(port)))
 		}
-		s.dialFrom(h, "10.0.0.3:7", nil).a.Write([]byte("mine")) // the honest one behind that address
+		s.dialFrom(h, "10.0.0.3:7", nil).a.Write([]byte("mine")) // the real client at that address
 		await(t, s.new)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
@@ -328,11 +327,11 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 	})
 }
 
-// A busy host is slow to answer, and evicts nobody for that.
+// A busy host answers late. It must not evict handshakes because of its own delay.
 func TestAHandshakeThatThisHostHasNotAnsweredIsKept(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
-		began, answered time.Duration // ago; -1: not yet
+		began, answered time.Duration // how long ago; -1 for not yet
 		gives           bool
 	}{
 		{owedMax - 1, -1, false},
@@ -353,12 +352,12 @@ func TestAHandshakeThatThisHostHasNotAnsweredIsKept(t *testing.T) {
 	}
 }
 
-// Hellos that the library never answers do not keep out the owner of their address.
+// Hellos that the library never answers cannot block their address.
 func TestHellosWithoutAnAnswerGiveWay(t *testing.T) {
 	inNetwork(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP = 8 }, func(t *testing.T, h *network, s *server) {
 		for port := range uint16(8) {
 			b := helloRecord(byte(port))
-			b[headerSize+5] = 5 // the number of the message: the library waits for 0
+			b[headerSize+5] = 5 // the message number; the library waits for 0
 			h.inject(netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), 1000+port), b)
 		}
 		time.Sleep(owedMax)
@@ -396,18 +395,18 @@ func TestNewHandshakesHaveARate(t *testing.T) {
 	})
 }
 
-// A hello from the address of a live association, spoofed or honest, costs it
-// nothing until another handshake completes.
+// A hello from the address of a live association, spoofed or real, has no effect on the
+// association until the new handshake completes.
 func TestAHelloOnALiveAddressIsAShadow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s, c, peer := live(t)
 		from := netip.MustParseAddrPort(alice)
-		h.inject(from, helloRecord(9)) // spoofed: nobody answers the cookie
+		h.inject(from, helloRecord(9)) // spoofed: the cookie is not returned
 		for s.Stats().HalfOpen == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		talks(t, c, peer)
-		for range 50 { // also with records that belong to neither
+		for range 50 { // also with records that match neither of them
 			forged := plainRecord(applicationData, 7, make([]byte, 60))
 			forged[4] = 1
 			h.inject(from, forged)
@@ -419,12 +418,12 @@ func TestAHelloOnALiveAddressIsAShadow(t *testing.T) {
 func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s, c, peer := live(t)
-		for range 1000 { // its numbers begin again, far below the window of the old ones
+		for range 1000 { // so that the numbers of the next association are far below the replay window of this one
 			c.a.Write([]byte("x"))
 			await(t, peer.got)
 		}
-		// And somebody has sent a hello in its name. What answers it goes to the old socket: to the new one it would be the
-		// answer to its own.
+		// Somebody has also sent a spoofed hello. Its answer goes to the old socket. A new socket would
+		// mistake it for the answer to its own hello.
 		out := h.sent()
 		h.inject(netip.MustParseAddrPort(alice), helloRecord(9))
 		for h.sent() == out {
@@ -446,7 +445,7 @@ func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
 	})
 }
 
-// refuseAll closes every association in Accept, and accepts it all the same.
+// refuseAll closes every association in Accept but nevertheless returns a handler.
 type refuseAll struct{ inbox *inbox }
 
 func (r refuseAll) Accept(a *Association) Handler {
@@ -492,7 +491,7 @@ func TestGCMIsCapped(t *testing.T) {
 	if err := await(t, closed.closed); err != ErrExhausted {
 		t.Error(err)
 	}
-	if got.n != 2 || from.count.GCMRecords.Load() != 4 { // and both goodbyes
+	if got.n != 2 || from.count.GCMRecords.Load() != 4 { // including both close_notify alerts
 		t.Errorf("%d records arrived, %d counted", got.n, from.count.GCMRecords.Load())
 	}
 }

@@ -16,11 +16,10 @@ import (
 
 func TestConformance(t *testing.T) { transporttest.RunDatagrams(t, conforming{}) }
 
-// conforming is this package as the conformance suite sees it.
+// conforming is this package as an implementation for the conformance suite.
 type conforming struct{}
 
-// NewestWins: an association drops replays and nothing else; order is for the
-// layer above.
+// NewestWins returns false: an association drops only replays. The layer above decides about order.
 func (conforming) NewestWins() bool { return false }
 
 func (conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) transporttest.DatagramServer {
@@ -41,14 +40,14 @@ type conformingEndpoint struct {
 	network *memnet.Network
 
 	mu       sync.Mutex
-	accepted map[netip.AddrPort]*relay // the host's ends, not yet asked for
+	accepted map[netip.AddrPort]*relay // the host's associations that no test has taken yet
 	clients  []*relay
 }
 
-// relay is the handler of either end. It checks that OnClosed comes once, last.
+// relay is the handler of either end. It checks that OnClosed is called only once, as the last method.
 type relay struct {
 	a      *Association
-	closed chan struct{} // closed by OnClosed, which panics the second time
+	closed chan struct{} // closed by OnClosed; a second close panics
 
 	mu   sync.Mutex
 	take func(plain []byte)
@@ -104,7 +103,7 @@ func (s *conformingEndpoint) Dial(ctx context.Context, up func([]byte), down fun
 		Raw: func(b []byte) { _, _ = conn.Write(b) }}, nil
 }
 
-// take returns the host's end of a client; the client is often done first.
+// take returns the host's end of a client. It may have to wait, because the client often completes first.
 func (s *conformingEndpoint) take(ctx context.Context, addr netip.AddrPort) *relay {
 	for {
 		s.mu.Lock()

@@ -14,28 +14,28 @@ import (
 
 var crowd = flag.Int("crowd.handshakes", 0, "peers behind one address that begin a full handshake on loopback at the same moment; 0: a hundred, in virtual time")
 
-// After a network failure, all players behind one address reconnect within the reconnect window,
-// with full handshakes. They do not evict each other's handshakes.
+// After a network failure, all players behind one address reconnect with full handshakes within the reconnect window.
+// They must not evict each other's handshakes.
 func TestAVenueBehindOneAddressShakesHands(t *testing.T) {
 	const window = 30 * time.Second
 	accept := acceptOne(func(a *Association) Handler { return newInbox(a) })
-	if *crowd > 0 { // make proof-crowds
+	if *crowd > 0 { // set by make proof-crowds
 		s := listen(t, testOptions(), accept)
 		in, took := s.crowd(*crowd, window, func(*DialOptions) {})
 		if in != *crowd || took > window {
 			t.Errorf("%d of %d in after %v", in, *crowd, took)
 		}
-		if n := s.count.Handshakes.Get(counters.HandshakeEvicted); n >= int64(*crowd) { // on a busy machine some are, and try again
+		if n := s.count.Handshakes.Get(counters.HandshakeEvicted); n >= int64(*crowd) { // on a busy machine some are evicted, and try again
 			t.Errorf("%d handshakes were given up for others of the same address", n)
 		}
 		return
 	}
-	synctest.Test(t, func(t *testing.T) { // where computing takes no time, and every handshake proves its address in time
+	synctest.Test(t, func(t *testing.T) { // here computing takes no time, so every handshake proves its address in time
 		h, o := newNetwork(), testOptions()
 		o.Conn = h
 		s := listen(t, o, accept)
 		begun := time.Now()
-		h.pass = func(fromServer bool, _ []byte) int { // the first answers are lost, so that all are under way at once
+		h.pass = func(fromServer bool, _ []byte) int { // drop the first answers, so that all handshakes run at the same time
 			if fromServer && time.Since(begun) < 100*time.Millisecond {
 				return 0
 			}
@@ -57,8 +57,8 @@ func TestAVenueBehindOneAddressShakesHands(t *testing.T) {
 	})
 }
 
-// crowd lets many peers begin a handshake at the same moment and retry during the window. It
-// returns how many have succeeded, and after how long.
+// crowd lets many peers begin a handshake at the same moment and retry during the window. It returns how
+// many have succeeded, and how long that took.
 func (s *server) crowd(peers int, window time.Duration, change func(*DialOptions)) (int, time.Duration) {
 	begun := time.Now()
 	var in, tries atomic.Int64

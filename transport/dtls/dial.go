@@ -19,17 +19,18 @@ import (
 // DialOptions configure Dial.
 type DialOptions struct {
 	Addr       string         // host:port
-	Conn       net.Conn       // instead of Addr: a connected datagram socket, owned by the association from now on
-	Roots      *x509.CertPool // nil: the system's
+	Conn       net.Conn       // used instead of Addr: a connected datagram socket, which the association owns from now on
+	Roots      *x509.CertPool // nil for the system's
 	ServerName string         // name that the certificate must be valid for; default the host of Addr
-	Sessions   *Sessions      // for resumption; nil for none
-	Counters   *counters.Set  // nil: counted nowhere
-	SilenceMax time.Duration  // ends a handshake if the host says nothing for so long; 0: no limit
+	Sessions   *Sessions      // cache for resumption; nil for none
+	Counters   *counters.Set  // nil for a private Set
+	SilenceMax time.Duration  // a handshake ends after this much silence of the host; 0 for no limit
 }
 
-// Dial makes a client's association. ctx bounds the handshake only. Dial verifies the certificate. It calls accept before it
-// returns and before any record arrives; the Handler that accept returns gets the records. Errors of the handshake are the
-// library's, wrapped. If someone else closes the socket, handshake or association end at once, with net.ErrClosed.
+// Dial establishes an association as a client. ctx limits only the handshake. Dial verifies the server's certificate.
+// It calls accept before it returns and before any record arrives. The Handler that accept returns receives the
+// records. Errors of the handshake wrap those of the library. If someone else closes the socket, the handshake or the
+// association ends at once with net.ErrClosed.
 func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handler) (*Association, error) {
 	conn, name, err := o.open(ctx)
 	if err != nil {
@@ -81,12 +82,12 @@ func (o *DialOptions) open(ctx context.Context) (conn net.Conn, name string, err
 	return conn, name, nil
 }
 
-// dialled is the client's side of one socket: a reader, a handshake, and then an association.
+// dialled is the client's side of one socket. It has a reader, first a handshake, and then an association.
 type dialled struct {
 	conn    net.Conn
 	count   *counters.Set
 	pipe    *pipe
-	filter  filter // owned by the reader, like flight
+	filter  filter // filter and flight are owned by the reader
 	flight  flight
 	running sync.WaitGroup
 	cancel  func() // ends the handshake
@@ -106,7 +107,7 @@ var errSilent = fmt.Errorf("dtls: the host says nothing: %w", os.ErrDeadlineExce
 
 var errSocketClosed = fmt.Errorf("dtls: the socket was closed: %w", net.ErrClosed)
 
-// lost ends what uses a socket that someone else has closed.
+// lost ends the handshake or the association after someone else has closed the socket.
 func (d *dialled) lost() {
 	d.mu.Lock()
 	a := d.assoc
@@ -132,7 +133,7 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 	}
 	a.send = func(b []byte) bool { _, err := d.conn.Write(b); return err == nil }
 	a.forget, a.arrivals = func(*Association) { d.stop() }, newArrivals(d.conn)
-	if s.resumed { // otherwise the last flight was the server's
+	if s.resumed { // otherwise the server sent the last flight
 		a.flight = last
 	}
 	a.in.Lock() // an early end waits until the handler is set
@@ -151,7 +152,8 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 
 func (d *dialled) drop(why counters.RecordDrop) { d.count.Records.Add(why, 1) }
 
-// read is the reader. It ends with the socket. Other errors report datagrams that were not delivered (ICMP).
+// read is the reader goroutine. It ends when the socket is closed. Other read errors only report
+// datagrams that were not delivered (ICMP).
 func (d *dialled) read() {
 	buf := make([]byte, datagramMax+1)
 	for failures := 0; ; {
@@ -199,7 +201,7 @@ func (d *dialled) handle(datagram []byte) {
 		datagram = rest
 		d.mu.Lock()
 		a := d.assoc
-		if a == nil && r.epoch == 1 && r.typ != handshake { // data, or an alert that refuses the client
+		if a == nil && r.epoch == 1 && r.typ != handshake { // application data, or an alert by which the server refuses the client
 			if len(d.early) < earlyMax {
 				d.early = append(d.early, append([]byte(nil), r.raw...))
 			} else {

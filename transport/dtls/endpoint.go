@@ -16,7 +16,7 @@ import (
 	"troupe/transport"
 )
 
-// Endpoint is one UDP socket and all associations on it. Any goroutine may call its methods.
+// Endpoint is one UDP socket and all associations on it. All methods are safe for concurrent use.
 type Endpoint struct {
 	o        Options
 	acceptor Acceptor
@@ -24,8 +24,8 @@ type Endpoint struct {
 	out      sender
 	arrivals *arrivals
 	sessions *Sessions
-	hellos   *rate.Limiter // nil: no limit
-	rates    *sourceRates  // nil: no limit
+	hellos   *rate.Limiter // nil for no limit
+	rates    *sourceRates  // nil for no limit
 	started  time.Time
 	roaming  roaming // owned by the reader
 	ctx      context.Context
@@ -37,7 +37,7 @@ type Endpoint struct {
 	peers   map[netip.AddrPort]*Association
 	byIP    map[netip.Addr][]*Association // by the peer's IP address
 	halves  map[netip.AddrPort]*half
-	perIP   map[netip.Prefix]int // of halves
+	perIP   map[netip.Prefix]int // number of halves per source
 	waiting halves               // halves whose address is not proven, oldest first
 	closed  bool
 }
@@ -72,10 +72,10 @@ func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 	return e, nil
 }
 
-// Addr is where it listens, with the real port.
+// Addr returns the listening address, with the actual port.
 func (e *Endpoint) Addr() net.Addr { return e.conn.LocalAddr() }
 
-// Port is the port it listens on.
+// Port returns the listening port.
 func (e *Endpoint) Port() uint16 {
 	if addr, ok := e.conn.LocalAddr().(*net.UDPAddr); ok {
 		return uint16(addr.Port)
@@ -83,7 +83,8 @@ func (e *Endpoint) Port() uint16 {
 	return 0
 }
 
-// Close ends all associations and handshakes and the socket, and waits for its goroutines. A Handler must not call it. Idempotent.
+// Close ends all associations and handshakes, closes the socket, and waits for all goroutines of the endpoint. A
+// Handler must not call it. Close is idempotent.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	already := e.closed
@@ -102,14 +103,15 @@ func (e *Endpoint) Close() error {
 	return err
 }
 
-// read is the reader. Only closing the socket ends it.
+// read is the reader goroutine. It ends only when the socket is closed.
 func (e *Endpoint) read() {
 	buf := make([]byte, datagramMax+1)
 	for !e.readSome(buf) {
 	}
 }
 
-// readSome reads until the socket is closed, or until a panic, which ends the association or handshake of the datagram's sender.
+// readSome reads until the socket is closed or a panic occurs. A panic ends the association and the
+// handshake of the address that sent the datagram.
 func (e *Endpoint) readSome(buf []byte) (done bool) {
 	var from netip.AddrPort
 	defer transport.Rescue(e.o.Counters, &e.o.Log, "DTLS reader", func(any) { e.endPeer(from) })
@@ -141,7 +143,7 @@ func (e *Endpoint) endPeer(from netip.AddrPort) {
 
 func (e *Endpoint) drop(why counters.RecordDrop) { e.o.Counters.Records.Add(why, 1) }
 
-// handle is the demultiplexer, called by the reader only. For an association it allocates nothing.
+// handle demultiplexes a datagram. Only the reader calls it. It allocates nothing if the datagram belongs to an association.
 func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 	e.mu.Lock()
 	a, h := e.peers[from], e.halves[from]
@@ -174,7 +176,7 @@ func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 	}
 }
 
-// encrypted processes a record of epoch 1 from the address of an association, beside which a handshake may run.
+// encrypted processes a record of epoch 1 from the address of an association. h is a handshake of the same address, or nil.
 func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	if h == nil {
 		if drop := a.receive(r); drop != 0 {
@@ -184,7 +186,8 @@ func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 		a.heard.Store(int64(e.now()))
 		return
 	}
-	// What the association rejects may be the first record of the handshake. A failed decryption destroys the bytes.
+	// A record that the association rejects may be the first encrypted record of the handshake. A failed
+	// decryption destroys the bytes, so keep a copy.
 	spare := *r
 	spare.raw = append([]byte(nil), r.raw...)
 	spare.fragment = spare.raw[headerSize:]
@@ -193,7 +196,7 @@ func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	}
 }
 
-// plain processes a record of epoch 0 from an address without a handshake, and returns the one that it begins.
+// plain processes a record of epoch 0 from an address without a handshake. If the record begins a handshake, plain returns it.
 func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
 	hello, ok := readClientHello(r)
 	switch {
@@ -211,7 +214,8 @@ func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
 	return nil
 }
 
-// current returns a record's handshake. A ClientHello with another random replaces one that is not proven: forged, or its client is gone.
+// current returns the handshake that a record belongs to. While the address of h is not proven, a ClientHello with
+// another random replaces h: h was forged, or its client has started again.
 func (e *Endpoint) current(h *half, r *record) *half {
 	if r.epoch != 0 || r.typ != handshake || h.pipe.isProven() {
 		return h
@@ -227,7 +231,7 @@ func (e *Endpoint) current(h *half, r *record) *half {
 	return e.begin(h.from, hello)
 }
 
-// begin starts a handshake, if the caps allow it.
+// begin starts a handshake, if the limits allow it.
 func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
 	key := transport.SourceOf(from.Addr())
 	e.mu.Lock()
@@ -244,17 +248,18 @@ func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
 	return h
 }
 
-// cookieTime is how long a peer may take, from this host's first answer on, to prove its address before a newer handshake of the
-// same address may evict its own. Without this time, many clients behind one address would evict each other's handshakes, and
-// an evicted client notices only at its timeout. What this host takes to answer does not count: a busy one would evict all that it
-// has begun. A client whose hello is refused sends it again within a second.
+// cookieTime is how long a peer may take to prove its address, counted from this host's first answer. Only then may a newer
+// handshake from the same address evict its handshake. Without this time, many clients behind one address would evict each
+// other's handshakes, and an evicted client notices that only at its timeout. The time does not include the host's own delay;
+// otherwise a busy host would evict every handshake it has begun. A client whose hello is refused sends it again within a second.
 const cookieTime = 250 * time.Millisecond
 
-// owedMax is how long a handshake may wait for this host's first answer: the library answers some hellos never.
+// owedMax is how long a handshake may wait for this host's first answer. The library never answers some hellos.
 const owedMax = time.Second
 
-// admit applies the caps, and takes a token of each rate limit only if there is room. Otherwise it evicts the oldest handshake
-// whose address is not proven, as a forged one never is: forged hellos cannot keep its owner out. The caller holds mu.
+// admit applies the limits. If a limit on open handshakes is reached, it evicts the oldest handshake whose address is
+// not proven. Forged hellos never prove an address, so they cannot keep out real clients. It takes tokens of the rate
+// limits only if the handshake is admitted. The caller holds mu.
 func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHello) counters.HandshakeOutcome {
 	now := time.Now()
 	switch {
@@ -299,7 +304,8 @@ func (e *Endpoint) leave(h *half) {
 	}
 }
 
-// establish makes a handshake an association, in place of an older one of the address. False: closed or evicted.
+// establish puts the association of a handshake into the tables. It replaces an older association of the address. It
+// returns false if the endpoint is closed or the handshake was evicted.
 func (e *Endpoint) establish(h *half, a *Association) bool {
 	e.mu.Lock()
 	if e.closed || e.halves[h.from] != h || a.closed.Load() {
@@ -325,7 +331,7 @@ func (e *Endpoint) forget(a *Association) {
 	e.strike(a)
 }
 
-// enter adds an association to the tables, strike removes it if it is there. The caller holds mu.
+// enter adds an association to the tables. strike removes it if it is there. The caller holds mu.
 func (e *Endpoint) enter(a *Association) {
 	remote := a.RemoteAddr()
 	a.heard.Store(int64(e.now()))
@@ -352,10 +358,10 @@ func (e *Endpoint) strike(a *Association) {
 	e.byIP[remote.Addr()] = all[:last]
 }
 
-// now is the time on the endpoint's clock.
+// now returns the time on the endpoint's clock.
 func (e *Endpoint) now() time.Duration { return time.Since(e.started) }
 
-// sendTo hands one datagram to the kernel, if it takes it at once.
+// sendTo passes one datagram to the kernel. It returns false if the kernel does not accept it at once.
 func (e *Endpoint) sendTo(to netip.AddrPort, datagram []byte) bool {
 	ok := e.out.send(datagram, to)
 	e.o.Counters.Writes.Add(e.o.Channel, 1)

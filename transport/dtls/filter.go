@@ -6,18 +6,19 @@ import (
 	"troupe/messages/counters"
 )
 
-// Caps of one handshake. An honest one takes about ten records.
+// Limits of one handshake. A normal handshake takes about ten records.
 const (
 	handshakeRecordsMax = 64
 	handshakeBytesMax   = 32 << 10
-	handshakeMessageMax = 6 << 10 // a flight fits the library's read buffer of 8 KiB
-	// Application records kept until the handshake is done: in a resumption, data comes right after the Finished.
+	handshakeMessageMax = 6 << 10 // in bytes; a flight fits the library's read buffer of 8 KiB
+	// Maximum numbers of application records that are kept until the handshake is complete. In a
+	// resumption, data comes right after the Finished.
 	earlyMax         = 16
 	earlyUnprovenMax = 2
 )
 
-// filter decides which of a peer's records reach the library during a handshake. It is the only protection from input that
-// would cause a panic there, which cannot be recovered in the library's own goroutines.
+// filter decides which records of a peer reach the library during a handshake. Input that makes the library panic must
+// be stopped here, because a panic in the library's own goroutines cannot be recovered.
 type filter struct {
 	client         bool // this side is the client
 	suite          counters.Suite
@@ -25,7 +26,7 @@ type filter struct {
 	records, bytes int
 }
 
-// admit returns the reason for keeping a record from the library, 0 if it may pass.
+// admit returns the reason for withholding a record from the library, or 0 if it may pass.
 func (f *filter) admit(r *record) counters.RecordDrop {
 	if drop := f.kind(r); drop != 0 {
 		return drop
@@ -43,7 +44,7 @@ func (f *filter) kind(r *record) counters.RecordDrop {
 	case r.epoch > 1:
 		return counters.RecordUnexpected
 	case r.epoch == 1:
-		// Only Finished is encrypted: a type, lengths and 12 bytes of proof.
+		// Only Finished is encrypted: a message header and 12 bytes of verify data.
 		if r.typ != handshake || len(r.fragment) != messageHeaderSize+12+f.sealing() {
 			return counters.RecordUnexpected
 		}
@@ -59,7 +60,7 @@ func (f *filter) kind(r *record) counters.RecordDrop {
 	return counters.RecordUnexpected
 }
 
-// sealing is what encryption adds to a fragment.
+// sealing returns how many bytes encryption adds to a fragment.
 func (f *filter) sealing() int {
 	if f.suite == counters.SuiteAESGCM {
 		return explicitSize + tagSize
@@ -74,7 +75,7 @@ func (f *filter) messages(b []byte) counters.RecordDrop {
 		case !ok, m.length > handshakeMessageMax, m.sequence > 15:
 			return counters.RecordFragment
 		case len(m.body) == 0 && m.length != 0:
-			return counters.RecordFragment // an empty fragment uses memory for nothing
+			return counters.RecordFragment // an empty fragment would only use memory
 		}
 		from := f.fromClient
 		if f.client {
@@ -88,7 +89,7 @@ func (f *filter) messages(b []byte) counters.RecordDrop {
 	return 0
 }
 
-// fromClient admits ClientHellos of this handshake and key exchanges, if they are not fragmented.
+// fromClient admits unfragmented key exchanges, and unfragmented ClientHellos of this handshake.
 func (f *filter) fromClient(m *message) counters.RecordDrop {
 	if !m.whole() {
 		return counters.RecordFragment
@@ -100,7 +101,7 @@ func (f *filter) fromClient(m *message) counters.RecordDrop {
 			return counters.RecordHelloMalformed
 		}
 		if h.random != f.random {
-			return counters.RecordUnexpected // of another handshake
+			return counters.RecordUnexpected // it belongs to another handshake
 		}
 		return 0
 	case msgClientKeyExchange:
@@ -121,7 +122,7 @@ func (f *filter) fromServer(m *message) counters.RecordDrop {
 		var suite uint16
 		if !m.whole() || !in.Skip(2+randomSize) || !in.ReadUint8LengthPrefixed(&session) || len(session) > sessionIDMax ||
 			!in.ReadUint16(&suite) || suite != suiteChaCha20 {
-			return counters.RecordUnexpected // a suite that was not offered
+			return counters.RecordUnexpected // this side did not offer the suite
 		}
 	case msgHelloVerify, msgServerHelloDone, msgServerKeyExchange:
 		if !m.whole() {

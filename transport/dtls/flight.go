@@ -2,31 +2,31 @@ package dtls
 
 import "slices"
 
-// flight collects a server's answer to the second ClientHello, and releases it whole, as one datagram. When the library caches
-// sessions, it needs this: it parses a part of a flight again with each further one, finds the ServerHello's session id in the
-// cache, where it has just stored it, and mistakes the handshake for a resumption.
+// flight collects the server's answer to the second ClientHello and releases it as one datagram. The library needs that
+// when it caches sessions. It parses the flight again whenever another part of it arrives. The second time it finds the
+// ServerHello's session id in the cache, where it has just stored it, and mistakes the handshake for a resumption.
 type flight struct {
-	parts    []part // of an incomplete flight, in order
+	parts    []part // parts of the incomplete flight, in order
 	begun    bool   // the ServerHello has arrived
 	complete bool   // the flight was released: repeated records may pass
 	first    uint16 // number of the ServerHello
-	last     uint16 // of ServerHelloDone, 0 while that is missing
+	last     uint16 // number of ServerHelloDone; 0 until it arrives
 }
 
-// part is one record of the flight. In a resumption, ChangeCipherSpec and Finished follow all messages.
+// part is one record of the flight. In a resumption, ChangeCipherSpec and Finished come after all messages.
 type part struct {
 	messageSeq, offset int
-	size, remaining    int // of the fragment, and of the message from the fragment's start
+	size, remaining    int // size of the fragment; bytes of the message from the fragment's start on
 	raw                []byte
 }
 
-// Numbers of the records behind the messages, which are numbered from 0.
+// Sequence numbers of the two records that sort after all messages. Messages are numbered from 0.
 const (
 	seqChangeCipherSpec = 1 << 16
 	seqFinished         = seqChangeCipherSpec + 1
 )
 
-// take adds an admitted record and returns the records to pass to the library now, as one datagram.
+// take adds an admitted record. It returns the records that the library gets now, as one datagram, or nil.
 func (f *flight) take(r *record) []byte {
 	p := part{raw: r.raw}
 	switch {
@@ -76,7 +76,7 @@ func (f *flight) keep(p part) {
 	}
 }
 
-// whole reports whether nothing is missing up to ServerHelloDone, or the Finished of a resumption.
+// whole reports whether the flight is complete up to ServerHelloDone, or up to the Finished of a resumption.
 func (f *flight) whole() bool {
 	if !f.begun {
 		return false

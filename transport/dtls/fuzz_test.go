@@ -7,8 +7,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// FuzzDatagram gives bytes to an endpoint, from an unknown address, in the middle
-// of a handshake and to a live association, which must survive.
+// FuzzDatagram passes bytes to an endpoint: from an unknown address, in the middle of a handshake, and for a live
+// association. The association must survive.
 func FuzzDatagram(f *testing.F) {
 	f.Add(helloRecord(1))
 	f.Add(plainRecord(alert, 1, []byte{2, 40}))

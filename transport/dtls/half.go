@@ -13,7 +13,7 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// half is a handshake on the server's side, perhaps beside an association of the same address.
+// half is a handshake on the server side. The same address may also have an association.
 type half struct {
 	e      *Endpoint
 	from   netip.AddrPort
@@ -29,11 +29,11 @@ type half struct {
 
 	unproven list.Link[*half] // guarded by e.mu: link in the list of handshakes whose address is not proven
 
-	made *Association // nil until the handshake has made it; owned by run's goroutine
+	made *Association // the association, once the handshake has made it; owned by run's goroutine
 
 	mu      sync.Mutex
-	early   [][]byte     // application records and alerts that came before the end
-	became  *Association // the result of the handshake
+	early   [][]byte     // application records and alerts that arrived during the handshake
+	became  *Association // the association, once it is established
 	evicted bool
 }
 
@@ -45,7 +45,7 @@ func newHalf(e *Endpoint, from netip.AddrPort, source netip.Prefix, hello client
 	return h
 }
 
-// evict ends the handshake for a newer one.
+// evict ends the handshake in favour of a newer one.
 func (h *half) evict() {
 	h.mu.Lock()
 	h.evicted = true
@@ -53,7 +53,7 @@ func (h *half) evict() {
 	h.cancel()
 }
 
-// take passes one record of the peer to the handshake. The reader calls it.
+// take handles one record of the peer during the handshake. The reader calls it.
 func (h *half) take(r *record) {
 	h.pipe.heard(len(r.raw))
 	if r.epoch == 1 && (r.typ == applicationData || r.typ == alert) {
@@ -72,7 +72,7 @@ func (h *half) take(r *record) {
 	h.gathered = append(h.gathered, r.raw...)
 }
 
-// flush ends a datagram: the library gets its records as one, because it looks for complete flights.
+// flush passes the records of one datagram to the library. They must be one datagram, because the library looks for complete flights.
 func (h *half) flush() {
 	if len(h.gathered) == 0 {
 		return
@@ -83,9 +83,9 @@ func (h *half) flush() {
 	h.gathered = h.gathered[:0]
 }
 
-// takeEarly keeps a record until the handshake is done. If it has just ended, the record goes to the association at once, and
-// takeEarly returns true. The caller passes an alert that is kept to the library too: it fails the handshake, or ends the
-// association if the handshake has ended by then.
+// takeEarly keeps a record until the handshake is complete. If the association is already established, it gets the
+// record at once, and takeEarly returns true. For a kept alert the caller also passes the record to the library. So the
+// alert either fails the handshake, or ends the association after the handshake.
 func (h *half) takeEarly(r *record) (taken bool) {
 	h.mu.Lock()
 	a := h.became
@@ -107,7 +107,7 @@ func (h *half) takeEarly(r *record) (taken bool) {
 	return true
 }
 
-// run is the handshake's goroutine.
+// run is the goroutine of the handshake.
 func (h *half) run() {
 	defer h.cancel()
 	a, err := h.shake()
@@ -126,7 +126,7 @@ func (h *half) run() {
 		Dur("after_ms", time.Since(h.began)).Msg("DTLS handshake ended without an association")
 }
 
-// shake does the handshake and makes its association, which a panic ends.
+// shake performs the handshake and makes its association. A panic ends the association.
 func (h *half) shake() (a *Association, err error) {
 	defer transport.Rescue(h.e.o.Counters, &h.e.o.Log, "DTLS handshake", func(any) {
 		if a, err = h.made, ErrPanicked; a != nil {
@@ -165,7 +165,7 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	a.setRemote(h.from)
 	a.forget, a.arrivals = e.forget, e.arrivals
 	a.send = func(b []byte) bool { return e.sendTo(a.RemoteAddr(), b) }
-	if !s.resumed { // with a resumed session the last flight is the client's
+	if !s.resumed { // in a resumption the client sends the last flight
 		a.flight = last
 	}
 	h.accept(a)
@@ -189,17 +189,17 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	return a, nil
 }
 
-// accept gives the association its handler. An end before that waits until it is set.
+// accept sets the handler of the association. An earlier end of the association waits until the handler is set.
 func (h *half) accept(a *Association) {
 	a.in.Lock()
 	defer a.in.Unlock()
 	a.handler = h.e.acceptor.Accept(a)
 }
 
-// halves are the handshakes whose address is not proven, oldest first. The Endpoint's lock guards them.
+// halves is the list of handshakes whose address is not proven, oldest first. The Endpoint's mu guards it.
 type halves struct{ list.List[*half] }
 
-// oldestOf returns the oldest handshake of a source that gives way to a newer one.
+// oldestOf returns the oldest handshake of a source that may be evicted for a newer one.
 func (l *halves) oldestOf(source netip.Prefix, now time.Time) *half {
 	for h := range l.All() {
 		switch {
@@ -212,7 +212,7 @@ func (l *halves) oldestOf(source netip.Prefix, now time.Time) *half {
 	return nil
 }
 
-// oldest returns the oldest handshake, and removes those from the list whose address is proven by now.
+// oldest returns the oldest handshake whose address is not proven. It removes proven ones from the list.
 func (l *halves) oldest() *half {
 	for h := range l.All() {
 		if !h.pipe.isProven() {

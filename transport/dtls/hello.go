@@ -8,7 +8,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Handshake messages that the filter admits (RFC 5246 section 7.4).
+// Types of the handshake messages that the filter admits (RFC 5246 section 7.4).
 const (
 	msgClientHello       = 1
 	msgServerHello       = 2
@@ -27,16 +27,16 @@ const (
 	suiteAESGCM       = 0xc02b
 )
 
-// message is one whole or partial handshake message, its body still in the record.
+// message is one complete handshake message or a fragment of one. body points into the record.
 type message struct {
 	typ      uint8
-	length   int // of the whole message
+	length   int // of the complete message
 	sequence uint16
 	offset   int
-	body     []byte // this part of it
+	body     []byte // the part of the message in this fragment
 }
 
-// nextMessage splits the first handshake message off a fragment.
+// nextMessage splits the first handshake message off b.
 func nextMessage(b []byte) (m message, rest []byte, ok bool) {
 	in := cryptobyte.String(b)
 	var length, offset uint32
@@ -54,10 +54,10 @@ func (m *message) whole() bool { return m.offset == 0 && len(m.body) == m.length
 // clientHello holds the fields of a ClientHello that this package uses.
 type clientHello struct {
 	random [randomSize]byte
-	suite  counters.Suite // the best of those offered, 0 for none
+	suite  counters.Suite // the best suite that was offered; 0 if none is supported
 }
 
-// readClientHello reads the ClientHello at the start of a datagram, unfragmented and with valid lengths.
+// readClientHello reads the ClientHello at the start of a datagram. It must be unfragmented and have valid lengths.
 func readClientHello(r *record) (h clientHello, ok bool) {
 	if r.typ != handshake || r.epoch != 0 {
 		return h, false

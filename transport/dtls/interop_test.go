@@ -15,7 +15,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// child runs a foreign peer and returns its ends.
+// child runs a foreign peer and returns its input and output.
 func child(t *testing.T, command ...string) (io.WriteCloser, *bufio.Reader) {
 	t.Helper()
 	name := command[0]
@@ -49,7 +49,7 @@ func child(t *testing.T, command ...string) (io.WriteCloser, *bufio.Reader) {
 	return in, bufio.NewReader(out)
 }
 
-// conversation has the foreign peer send a line, and answers it.
+// conversation lets the foreign peer send a line, and answers it.
 func conversation(t *testing.T, s *server, in io.Writer, out *bufio.Reader, suite counters.Suite) {
 	t.Helper()
 	if _, err := io.WriteString(in, "hello\n"); err != nil {
@@ -61,7 +61,7 @@ func conversation(t *testing.T, s *server, in io.Writer, out *bufio.Reader, suit
 	}
 	peer.a.Write([]byte("welcome\n"))
 	found := make(chan string, 1)
-	go func() { // the child's end ends the reading
+	go func() { // ends when the child's output ends
 		for {
 			line, err := out.ReadString('\n')
 			if strings.Contains(line, "welcome") || err != nil {
@@ -78,8 +78,7 @@ func conversation(t *testing.T, s *server, in io.Writer, out *bufio.Reader, suit
 	}
 }
 
-// Foreign peers complete a handshake with a suite that is offered. Other suites and versions end in a failed handshake, not in an
-// association.
+// Foreign peers complete a handshake with a supported suite. With other suites or versions the handshake fails.
 // RT-30.
 func TestForeignPeers(t *testing.T) {
 	openssl := func(args ...string) func(addr, trust string) []string {
@@ -102,7 +101,7 @@ func TestForeignPeers(t *testing.T) {
 	}
 	for what, test := range map[string]struct {
 		command func(addr, trust string) []string
-		suite   counters.Suite // 0: it is refused
+		suite   counters.Suite // 0 if the handshake must fail
 	}{
 		"OpenSSL, ChaCha20":            {openssl("-dtls1_2", "-cipher", chaCha), counters.SuiteChaCha20},
 		"OpenSSL, GCM":                 {openssl("-dtls1_2", "-cipher", gcm), counters.SuiteAESGCM},

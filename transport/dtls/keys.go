@@ -13,22 +13,23 @@ import (
 
 const (
 	tagSize = 16
-	// explicitSize is the part of a GCM nonce that travels with the record.
+	// explicitSize is the size of the explicit part of a GCM nonce, which the record contains.
 	explicitSize = 8
-	// numberMax ends an association: a number is never used twice (RFC 6347 4.1).
+	// numberMax is the largest record number. An association ends before it is reached, because no
+	// number may be used twice (RFC 6347 4.1).
 	numberMax = 1<<48 - 1
-	// gcmRecordsMax is how many records one association may seal with AES-GCM (D-21).
+	// gcmRecordsMax is the maximum number of records that one association seals with AES-GCM (D-21).
 	gcmRecordsMax = 1 << 20
 )
 
-// keys are the two directions of one association.
+// keys are the ciphers for both directions of one association.
 type keys struct {
 	suite         counters.Suite
 	seal, open    cipher.AEAD
-	sealIV, outIV [12]byte // GCM uses the first four bytes
+	sealIV, outIV [12]byte // GCM uses only the first four bytes
 }
 
-// secrets are the results of a handshake.
+// secrets are the result of a handshake.
 type secrets struct {
 	suite               counters.Suite
 	localKey, remoteKey []byte
@@ -57,7 +58,7 @@ func newAEAD(suite counters.Suite, key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// scratch has the buffers for one record, pooled: nonce and additional data would escape to the heap.
+// scratch has the buffers for one record. It is pooled, because nonce and additional data would escape to the heap.
 type scratch struct {
 	nonce [12]byte
 	aad   [13]byte
@@ -72,7 +73,7 @@ func (k *keys) sealRecord(s *scratch, typ contentType, number uint64, plain []by
 	binary.BigEndian.PutUint64(s.aad[:], 1<<48|number)
 	if k.suite == counters.SuiteAESGCM {
 		copy(s.nonce[:4], k.sealIV[:4])
-		copy(s.nonce[4:], s.aad[:8]) // the number itself: never twice, unlike the library's random one
+		copy(s.nonce[4:], s.aad[:8]) // the number itself is never used twice, unlike the library's random nonce
 		copy(s.buf[at:], s.aad[:8])
 		at += explicitSize
 	} else {
@@ -106,7 +107,7 @@ func (k *keys) openRecord(s *scratch, r *record) (plain []byte, ok bool) {
 	return plain, err == nil
 }
 
-// mix makes the nonce of RFC 7905: the number, padded, XOR the IV.
+// mix sets the nonce of RFC 7905: the padded record number XOR the IV.
 func (s *scratch) mix(iv *[12]byte) {
 	s.nonce = *iv
 	for i, b := range s.aad[:8] {
@@ -114,7 +115,7 @@ func (s *scratch) mix(iv *[12]byte) {
 	}
 }
 
-// additional completes the additional data, whose number is set.
+// additional completes the additional data. The caller has set the number.
 func (s *scratch) additional(typ contentType, length int) {
 	s.aad[8] = byte(typ)
 	binary.BigEndian.PutUint16(s.aad[9:], version12)

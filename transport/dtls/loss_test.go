@@ -14,8 +14,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// A handshake gets through a network that loses, repeats and delays a third of
-// everything, first and resumed, with the seed in the test's name.
+// A handshake succeeds on a network that loses, repeats and delays a third of all datagrams. This holds for full and
+// resumed handshakes. The test's name has the seed.
 func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
 	seeds := uint64(30)
 	if testing.Short() {
@@ -38,7 +38,7 @@ func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
 				for round := range 3 {
 					c := s.dialFrom(h, fmt.Sprintf("10.0.0.2:%d", 5000+round), func(o *DialOptions) { o.Sessions = sessions })
 					var peer *inbox
-					for peer == nil || len(peer.got) == 0 { // until one comes through
+					for peer == nil || len(peer.got) == 0 { // until a record arrives
 						c.a.Write([]byte("x"))
 						time.Sleep(50 * time.Millisecond)
 						select {
@@ -64,9 +64,7 @@ func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
 	}
 }
 
-// The library is gone once a handshake is done, so the last flight is sent again
-// by the association: here it is lost twice.
-// A client that gets no answer does not flood a host that has no time.
+// A client that gets no answer sends its hello less and less often, so it does not flood a busy host.
 func TestAHelloThatIsNotAnsweredIsRepeatedLessAndLess(t *testing.T) {
 	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		hellos := 0
@@ -74,12 +72,13 @@ func TestAHelloThatIsNotAnsweredIsRepeatedLessAndLess(t *testing.T) {
 		if s.tryDial(12*time.Second, func(o *DialOptions) { o.Conn = h.enter(alice) }) == nil {
 			t.Error("a handshake without a network")
 		}
-		if hellos < 21 || hellos > 27 { // the first and 6 quick ones, and then one each 600 to 750 ms
+		if hellos < 21 || hellos > 27 { // the first and 6 quick ones, then one every 600 to 750 ms
 			t.Errorf("%d hellos in 12 s", hellos)
 		}
 	})
 }
 
+// When a handshake is complete, the library is closed, so the association resends the last flight. Here the flight is lost twice.
 func TestALostLastFlightIsSentAgain(t *testing.T) {
 	for _, resumed := range []bool{false, true} {
 		t.Run(fmt.Sprint("resumed ", resumed), func(t *testing.T) {
@@ -100,7 +99,7 @@ func TestALostLastFlightIsSentAgain(t *testing.T) {
 				}
 				started := time.Now()
 				c := s.dialFrom(h, alice, with)
-				if resumed { // the client believes it is done, the server waits
+				if resumed { // the client has completed the handshake, the server has not
 					c.a.Write([]byte("early"))
 				}
 				peer := await(t, s.new)
@@ -139,7 +138,7 @@ func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
 				t.Errorf("%s: %v after %v", what, err, took)
 			}
 		}
-		time.Sleep(time.Second) // the host hears of it, or gives up
+		time.Sleep(time.Second) // until the host is notified or times out
 		synctest.Wait()
 		if n, st := s.count.Handshakes.Total(), s.Stats(); n != 3 || st.HalfOpen != 0 {
 			t.Errorf("%d handshakes that came to nothing, %+v", n, st)
@@ -164,7 +163,7 @@ func TestADialEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A handshake with a host that answers late goes on, one with a host that says nothing ends.
+// A handshake with a host that answers late continues. A handshake with a silent host ends.
 func TestADialEndsWithASilentHost(t *testing.T) {
 	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		const silence = 3 * time.Second
@@ -194,8 +193,7 @@ func TestADialEndsWithASilentHost(t *testing.T) {
 	})
 }
 
-// With a plain network of records in both orders and twice, each is handed up
-// once.
+// Records arrive in random order and repeatedly. The window must accept each number once.
 func TestTheWindowKnowsWhatItHasSeen(t *testing.T) {
 	dice := rand.New(rand.NewPCG(7, 7))
 	var w window

@@ -14,10 +14,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// certificate and roots are of the host at localhost.
+// certificate and roots belong to the test host localhost.
 var certificate, roots = transporttest.Trusted()
 
-// inbox is a Handler that keeps received records.
+// inbox is a Handler that stores received records.
 type inbox struct {
 	a      *Association
 	got    chan []byte
@@ -37,7 +37,7 @@ func (i *inbox) OnRecord(plain []byte) {
 
 func (i *inbox) OnClosed(err error) { i.closed <- err }
 
-// acceptAll accepts every association and hands its inbox over.
+// acceptAll accepts every association and passes its inbox to the test.
 type acceptAll struct{ new chan *inbox }
 
 func (s *acceptAll) Accept(a *Association) Handler {
@@ -49,7 +49,7 @@ func (s *acceptAll) Accept(a *Association) Handler {
 	return i
 }
 
-// server is an Endpoint: on a network of the tests, or on loopback for foreign peers (serve).
+// server is an Endpoint, either on a simulated network or, for foreign peers, on loopback (serve).
 type server struct {
 	*Endpoint
 	testing.TB
@@ -100,7 +100,7 @@ func (s *server) dial(change func(o *DialOptions)) *inbox {
 	return box
 }
 
-// await takes one value, which must come soon.
+// await receives one value. It fails the test if none comes within a minute.
 func await[T any](t testing.TB, c chan T) (v T) {
 	t.Helper()
 	select {
@@ -111,7 +111,7 @@ func await[T any](t testing.TB, c chan T) (v T) {
 	return v
 }
 
-// counted waits until a counter has reached n.
+// counted waits until a counter is at least n.
 func counted(t testing.TB, what string, get func() int64, n int64) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); get() < n; time.Sleep(time.Millisecond) {
@@ -121,7 +121,7 @@ func counted(t testing.TB, what string, get func() int64, n int64) {
 	}
 }
 
-// Stats are an Endpoint's current numbers of associations and unfinished handshakes.
+// Stats are the numbers of an Endpoint's associations and unfinished handshakes.
 type Stats struct{ Associations, HalfOpen int }
 
 func (e *Endpoint) Stats() Stats {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// network is a simulated UDP network: one server socket and any number of clients. The test
-// decides about every datagram.
+// network is a simulated UDP network with one server socket and any number of clients. The
+// test decides what happens to each datagram.
 type network struct {
 	in     chan packet // towards the server
 	closed chan struct{}
@@ -19,9 +19,9 @@ type network struct {
 
 	mu      sync.Mutex
 	clients map[netip.AddrPort]*clientSocket
-	// pass returns how many copies of a datagram arrive. Nil: one.
+	// pass returns how many copies of a datagram arrive. If nil, one copy arrives.
 	pass func(fromServer bool, b []byte) int
-	out  int // bytes that the server sent
+	out  int // bytes that the server has sent
 }
 
 type packet struct {
@@ -33,7 +33,7 @@ func newNetwork() *network {
 	return &network{in: make(chan packet, 4096), closed: make(chan struct{}), clients: make(map[netip.AddrPort]*clientSocket)}
 }
 
-// copiesLocked is how many copies of a datagram arrive.
+// copiesLocked returns how many copies of a datagram arrive.
 func (h *network) copiesLocked(fromServer bool, b []byte) int {
 	if h.pass == nil {
 		return 1
@@ -41,14 +41,14 @@ func (h *network) copiesLocked(fromServer bool, b []byte) int {
 	return h.pass(fromServer, b)
 }
 
-// sent returns how many bytes the server has sent. They have all been delivered.
+// sent returns how many bytes the server has sent. All of them have been delivered.
 func (h *network) sent() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.out
 }
 
-// inject makes the server receive b as if from an address.
+// inject makes the server receive b from the given address.
 func (h *network) inject(from netip.AddrPort, b []byte) {
 	select {
 	case h.in <- packet{append([]byte(nil), b...), from}:
@@ -95,7 +95,7 @@ type clientSocket struct {
 	once   sync.Once
 }
 
-// enter makes a socket with an address. An older socket with that address receives nothing more.
+// enter creates a socket with an address. An older socket with the same address receives nothing more.
 func (h *network) enter(addr string) *clientSocket {
 	g := &clientSocket{h: h, addr: netip.MustParseAddrPort(addr), in: make(chan []byte, 256), closed: make(chan struct{})}
 	h.mu.Lock()
@@ -104,7 +104,7 @@ func (h *network) enter(addr string) *clientSocket {
 	return g
 }
 
-// move gives the socket another address, as a NAT does. Nothing listens on the old one.
+// move gives the socket another address, as a NAT does. Nobody receives datagrams to the old one.
 func (g *clientSocket) move(addr string) {
 	g.h.mu.Lock()
 	defer g.h.mu.Unlock()
@@ -149,7 +149,7 @@ func (h *network) serve(t testing.TB, change func(o *Options, s *acceptAll)) *se
 	})
 }
 
-// dialFrom makes an association from an address.
+// dialFrom dials an association from the given address.
 func (s *server) dialFrom(h *network, addr string, change func(o *DialOptions)) *inbox {
 	s.Helper()
 	return s.dial(func(o *DialOptions) {
@@ -160,7 +160,7 @@ func (s *server) dialFrom(h *network, addr string, change func(o *DialOptions)) 
 	})
 }
 
-// tryDial is dial where failing is an answer.
+// tryDial dials and returns the error instead of failing the test.
 func (s *server) tryDial(timeout time.Duration, change func(o *DialOptions)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

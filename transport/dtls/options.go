@@ -13,35 +13,36 @@ import (
 
 // Acceptor accepts or refuses a new association.
 type Acceptor interface {
-	// Accept is called by the handshake's goroutine, before any record is handed up. A nil Handler refuses. It must not block.
+	// Accept is called by the handshake's goroutine before any record is delivered. A nil Handler refuses. It must not block.
 	Accept(a *Association) Handler
 }
 
-// Options configure an Endpoint. A limit of zero is its default (reliability.md 5.2), a negative one is off.
+// Options configure an Endpoint. For a limit, zero means the default (reliability.md 5.2) and a negative value means no limit.
 type Options struct {
-	// Addr is host:port, port 0 for any. Without a host, or with [::], both families are taken.
+	// Addr is host:port; port 0 means any free port. Without a host, or with [::], the socket serves IPv4 and IPv6.
 	Addr string
-	// Conn is used instead of Addr, and closed with the Endpoint.
+	// Conn is used instead of Addr. The Endpoint closes it.
 	Conn transport.PacketConn
-	// Certificate returns the leaf, with an ECDSA key, and its chain, at every handshake.
+	// Certificate is called for every handshake. It returns the leaf certificate, which must have an ECDSA key, and its chain.
 	Certificate func() *tls.Certificate
 
-	HalfOpenMax   int     // handshakes at a time; 512
-	HalfOpenPerIP int     // the same per IP address (/64 for IPv6); 64
-	HelloRate     float64 // new handshakes per second in all, with a burst of HalfOpenMax; 1000
-	// HelloRatePerIP is the same per IP address (/64 for IPv6), which may share a bucket; 200.
+	HalfOpenMax   int     // concurrent handshakes; default 512
+	HalfOpenPerIP int     // concurrent handshakes per IP address (/64 for IPv6); default 64
+	HelloRate     float64 // new handshakes per second in total, with a burst of HalfOpenMax; default 1000
+	// HelloRatePerIP is the limit of new handshakes per second for one IP address (/64 for IPv6). Several
+	// addresses may share a bucket. Default 200.
 	HelloRatePerIP float64
-	Timeout        time.Duration // of one handshake; 5 s
+	Timeout        time.Duration // of one handshake; default 5 s
 
-	// Channel names this endpoint's socket in Writes and BytesOut.
+	// Channel is the channel under which Writes and BytesOut count this endpoint's socket.
 	Channel  counters.Channel
 	Log      zerolog.Logger
-	Counters *counters.Set // nil: counted nowhere
+	Counters *counters.Set // nil for a private Set
 }
 
 const (
 	peersMax    = 1 << 16 // established associations
-	sessionsMax = 1 << 14 // remembered for resumption, an hour each
+	sessionsMax = 1 << 14 // sessions remembered for resumption, for an hour each
 )
 
 func (o Options) filled() Options {

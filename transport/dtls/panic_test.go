@@ -9,10 +9,10 @@ import (
 	"troupe/messages/counters"
 )
 
-// buggy accepts associations whose handler panics somewhere, and good ones.
+// buggy accepts associations. The handler of some of them panics.
 type buggy struct {
 	acceptAll
-	in atomic.Value // string: where the next one panics
+	in atomic.Value // a string: where the next handler panics
 }
 
 type bug struct {
@@ -42,8 +42,7 @@ func (s *buggy) Accept(a *Association) Handler {
 	return &bug{s.acceptAll.Accept(a).(*inbox), where}
 }
 
-// A panic while one peer's records are handled costs that association. The reader,
-// which serves all others, goes on.
+// A panic while one peer's records are handled ends only that association. The reader, which serves all others, continues.
 func TestAPanicCostsOneAssociation(t *testing.T) {
 	for _, where := range []string{"Accept", "OnRecord", "OnClosed"} {
 		t.Run(where, func(t *testing.T) {

@@ -27,12 +27,13 @@ import (
 	"troupe/messages/counters"
 )
 
-// Only this file uses github.com/pion/dtls: it runs a handshake and returns the keys. v2 is at its end of life: input that it
-// handles wrongly does not reach it (filter.go). Its record layer seals only the one Finished of a handshake, because its
-// AES-GCM nonces are random (CVE-2026-26014).
+// Only this file uses github.com/pion/dtls. It runs a handshake and returns the keys. Version 2 is no longer
+// maintained. The filter (filter.go) keeps away all input that it is known to mishandle. Its record layer seals only
+// the one Finished of a handshake, because its AES-GCM nonces are random (CVE-2026-26014).
 
-// flightIntervalMin and flightIntervalMax bound the random time before a handshake sends a flight again: many peers that lost their
-// connections at once must not repeat at once. The library repeats at even distances; [repeats] thins that out.
+// flightIntervalMin and flightIntervalMax are the bounds of the random time after which a handshake sends a flight
+// again. It is random so that many peers that lost their connections together do not resend together. The library
+// resends at regular intervals; [repeats] drops some of these resends.
 const (
 	flightIntervalMin = 150 * time.Millisecond
 	flightIntervalMax = 250 * time.Millisecond
@@ -40,7 +41,7 @@ const (
 
 var errNoKeys = errors.New("dtls: the handshake left no keys")
 
-// serverHandshake runs the server's side over conn, which it closes, with a suite of the ClientHello.
+// serverHandshake runs the server's side over conn and closes conn. suite is one that the ClientHello offers.
 func serverHandshake(ctx context.Context, conn *pipe, cert *tls.Certificate, suite counters.Suite, sessions *Sessions) (*secrets, error) {
 	store := &sessionStore{sessions: sessions}
 	captured, config := baseConfig(suite, store)
@@ -48,18 +49,18 @@ func serverHandshake(ctx context.Context, conn *pipe, cert *tls.Certificate, sui
 	return finish(conn, captured, store, func() (*dtls.Conn, error) { return dtls.ServerWithContext(ctx, conn, config) })
 }
 
-// clientHandshake runs the client's side over conn, which it closes.
+// clientHandshake runs the client's side over conn and closes conn.
 func clientHandshake(ctx context.Context, conn *pipe, roots *x509.CertPool, name string, sessions *Sessions) (*secrets, error) {
 	store := &sessionStore{sessions: sessions}
 	captured, config := baseConfig(counters.SuiteChaCha20, store)
 	config.RootCAs, config.ServerName = roots, name
-	if net.ParseIP(name) != nil { // which the library takes for no name at all
+	if net.ParseIP(name) != nil { // the library treats an IP address as no name at all
 		config.VerifyPeerCertificate = func(_ [][]byte, chains [][]*x509.Certificate) error { return chains[0][0].VerifyHostname(name) }
 	}
 	return finish(conn, captured, store, func() (*dtls.Conn, error) { return dtls.ClientWithContext(ctx, conn, config) })
 }
 
-// baseConfig offers one suite. Its keys are captured if it is ours.
+// baseConfig offers only the given suite. For ChaCha20, captured receives the keys.
 func baseConfig(suite counters.Suite, store *sessionStore) (captured *atomic.Pointer[secrets], _ *dtls.Config) {
 	captured = new(atomic.Pointer[secrets])
 	config := &dtls.Config{
@@ -89,7 +90,7 @@ func finish(conn *pipe, captured *atomic.Pointer[secrets], store *sessionStore, 
 	if out == nil {
 		out, err = gcmSecrets(&state)
 	}
-	closeErr := c.Close() // writes close_notify to a muted pipe, and waits for the library's goroutines
+	closeErr := c.Close() // writes close_notify to the muted pipe, and waits for the library's goroutines
 	if err = errors.Join(err, closeErr); err != nil {
 		return nil, err
 	}
@@ -97,13 +98,13 @@ func finish(conn *pipe, captured *atomic.Pointer[secrets], store *sessionStore, 
 	return out, nil
 }
 
-// gcmSecrets derives the keys of a handshake that chose the library's own suite.
+// gcmSecrets derives the keys of a handshake with the library's own suite.
 func gcmSecrets(state *dtls.State) (*secrets, error) {
 	b, err := state.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	var s struct { // the encoded fields that are needed here
+	var s struct { // only the encoded fields that are used here
 		LocalRandom, RemoteRandom [randomSize]byte
 		CipherSuiteID             uint16
 		MasterSecret              []byte
@@ -134,7 +135,8 @@ func derive(suite counters.Suite, master, client, server []byte, isClient bool, 
 	return s, nil
 }
 
-// chaCha20 is TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (RFC 7905), which the library does not have, for the two Finished.
+// chaCha20 implements TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (RFC 7905), which the library lacks. It encrypts
+// and decrypts only the two Finished messages.
 type chaCha20 struct {
 	captured *atomic.Pointer[secrets]
 	keys     atomic.Pointer[keys]
@@ -170,7 +172,7 @@ func (c *chaCha20) Init(master, client, server []byte, isClient bool) error {
 	return nil
 }
 
-// Encrypt implements dtls.CipherSuite: raw is a record in plain text.
+// Encrypt implements dtls.CipherSuite. raw is a plaintext record.
 func (c *chaCha20) Encrypt(pkt *recordlayer.RecordLayer, raw []byte) ([]byte, error) {
 	k := c.keys.Load()
 	if k == nil || len(raw) < headerSize || len(raw) > headerSize+PlainMax || pkt.Header.Epoch != 1 {
@@ -182,7 +184,7 @@ func (c *chaCha20) Encrypt(pkt *recordlayer.RecordLayer, raw []byte) ([]byte, er
 	return append([]byte(nil), sealed...), nil
 }
 
-// Decrypt implements dtls.CipherSuite: it returns the record in plain text.
+// Decrypt implements dtls.CipherSuite. It returns the plaintext record.
 func (c *chaCha20) Decrypt(raw []byte) ([]byte, error) {
 	r, _, drop := nextRecord(raw)
 	if drop != 0 {
@@ -238,7 +240,7 @@ func (s *sessionStore) Del(key []byte) error {
 	return nil
 }
 
-// libraryReads reports whether the library's parser accepts a message, run here, where a panic can be recovered.
+// libraryReads reports whether the library's parser accepts a message. It runs the parser here, where a panic can be recovered.
 func libraryReads(m *message) (ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -255,7 +257,7 @@ func libraryReads(m *message) (ok bool) {
 	return h.Unmarshal(append(raw, m.body...)) == nil
 }
 
-// silent discards what the library logs, because peers could fill the log.
+// silent discards the library's log lines, because peers could fill the log.
 var silent = &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}
 
 var _ net.Conn = (*pipe)(nil)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// pipe is the library's net.Conn during a handshake: it reads what the filter admits; what it writes is inspected and counted.
+// pipe is the library's net.Conn during a handshake. Read returns records that the filter has admitted. Write
+// inspects and counts what the library sends.
 type pipe struct {
 	write         func(datagram []byte)
 	local, remote net.Addr
@@ -15,18 +16,18 @@ type pipe struct {
 	done          chan struct{} // closed by Close
 
 	mu       sync.Mutex
-	cut      chan struct{} // closed by a read deadline in the past
+	cut      chan struct{} // closed by a read deadline in the past, which ends reads
 	isCut    bool
 	output   outputState
 	address  addressProof
 	credit   int // bytes that may be sent before the peer's address is proven
 	repeats  repeats
 	last     []byte    // the latest datagram written
-	answered time.Time // when the first one was
-	number   uint64    // next unused number of epoch 1
+	answered time.Time // when the first datagram was written
+	number   uint64    // next unused record number of epoch 1
 }
 
-// outputState says what happens to the library's writes. It never goes back.
+// outputState says what happens to the library's writes. It never decreases.
 type outputState uint8
 
 const (
@@ -35,14 +36,14 @@ const (
 	outputClosed             // the library has closed the pipe: writes are dropped
 )
 
-// addressProof is how far the peer has proven its address. It never goes back.
+// addressProof says how far the peer has proven its address. It never decreases.
 type addressProof uint8
 
 const (
 	proofNotNeeded addressProof = iota // this side is the client
 	proofMissing
 	proofRequested // a HelloVerifyRequest was sent
-	proofGiven     // a ServerHello followed it: the peer has returned the cookie
+	proofGiven     // a ServerHello was sent after it: the peer has returned the cookie
 )
 
 func newPipe(local, remote net.Addr, write func([]byte)) *pipe {
@@ -62,7 +63,7 @@ func (p *pipe) feed(raw []byte) bool {
 	}
 }
 
-// mute drops further writes. It returns the last datagram sent, and the next unused number of epoch 1.
+// mute drops all later writes. It returns the last datagram sent and the next unused record number of epoch 1.
 func (p *pipe) mute() (last []byte, number uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,24 +71,25 @@ func (p *pipe) mute() (last []byte, number uint64) {
 	return p.last, p.number
 }
 
-// amplification is how many times the received bytes may be sent to an address that is not proven (RL-27).
+// amplification is how many bytes may be sent to an unproven address for each byte received from it (RL-27).
 const amplification = 3
 
-// heard adds n bytes received from the peer's address to the credit.
+// heard records n bytes from the peer's address, which increase the credit.
 func (p *pipe) heard(n int) {
 	p.mu.Lock()
 	p.credit += amplification * n
 	p.mu.Unlock()
 }
 
-// isProven reports whether the peer has returned the cookie. A session's id proves nothing: it is sent in plain text.
+// isProven reports whether the peer has returned the cookie. A session id proves nothing, because it is sent in plain text.
 func (p *pipe) isProven() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.address == proofGiven
 }
 
-// givesWay reports whether a handshake may be evicted: not proven long after this side answered, or with an answer owed for too long.
+// givesWay reports whether a handshake may be evicted. It may if its address is still not proven cookieTime after this
+// side's first answer, or if that answer is overdue (owedMax).
 func (p *pipe) givesWay(now, began time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +143,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	}
 	if p.address == proofMissing || p.address == proofRequested {
 		if len(b) > p.credit {
-			return len(b), nil // an honest peer sends its hello again
+			return len(b), nil // a real peer sends its hello again
 		}
 		p.credit -= len(b)
 	}
@@ -153,7 +155,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// noteHandshake updates the address proof for a handshake message that is sent in plaintext.
+// noteHandshake updates the address proof when a plaintext handshake message is sent.
 func (p *pipe) noteHandshake(message byte) {
 	switch {
 	case p.address == proofMissing && message == msgHelloVerify:
@@ -174,7 +176,7 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// SetReadDeadline implements net.Conn as the library uses it: a past time ends reads, none allows them.
+// SetReadDeadline implements net.Conn as far as the library needs it. A past time ends reads; any other time allows them.
 func (p *pipe) SetReadDeadline(t time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +194,7 @@ func (p *pipe) SetReadDeadline(t time.Time) error {
 // SetDeadline implements net.Conn.
 func (p *pipe) SetDeadline(t time.Time) error { return p.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn; writes do not wait.
+// SetWriteDeadline implements net.Conn. It does nothing, because writes do not block.
 func (p *pipe) SetWriteDeadline(time.Time) error { return nil }
 
 // LocalAddr implements net.Conn.

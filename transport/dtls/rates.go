@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// sourceBuckets is the number of token buckets, which addresses share by hash: forged ones use up no memory.
+// sourceBuckets is the number of token buckets. Addresses share them by hash, so forged addresses use no additional memory.
 const sourceBuckets = 4096
 
-// sourceRates bounds new handshakes per source. Not safe for concurrent use.
+// sourceRates limits new handshakes per source. It is not safe for concurrent use.
 type sourceRates struct {
-	rate    float64 // a bucket holds those of a second, at least one
+	rate    float64 // handshakes per second; a bucket holds the tokens of one second, at least one
 	seed    maphash.Seed
 	buckets [sourceBuckets]struct {
-		spent float64 // tokens in use at that time
+		spent float64 // tokens in use at the time at
 		at    time.Time
 	}
 }
@@ -34,7 +34,7 @@ func (s *sourceRates) has(source netip.Prefix, now time.Time) bool {
 	return b.spent+1 <= max(1, s.rate)
 }
 
-// take takes the token that the last call of has found.
+// take takes the token that the last call of has reported.
 func (s *sourceRates) take(source netip.Prefix) {
 	if s != nil {
 		s.buckets[s.bucket(source)].spent++

@@ -6,16 +6,16 @@ import (
 	"troupe/messages/counters"
 )
 
-// Sizes of RFC 6347 section 4.1 and of this host, in bytes.
+// Sizes in bytes, from RFC 6347 section 4.1 and chosen by this host.
 const (
 	headerSize = 13
-	// PlainMax is the largest plain text that Write takes. With all headers it fits an Ethernet frame (realtime.md 8.2).
+	// PlainMax is the largest plain text that Write accepts. With all headers it fits an Ethernet frame (realtime.md 8.2).
 	PlainMax = 1400
-	// datagramMax is the largest datagram taken in.
+	// datagramMax is the largest datagram that is received; larger ones are dropped.
 	datagramMax = 2048
 )
 
-// contentType is the first byte of a record.
+// contentType is the type of a record: its first byte.
 type contentType uint8
 
 const (
@@ -25,13 +25,13 @@ const (
 	applicationData  contentType = 23
 )
 
-// version12 is DTLS 1.2 on the wire. A client's first hello may say 1.0.
+// version12 is DTLS 1.2 on the wire. A client's first hello may have version10, which is DTLS 1.0.
 const (
 	version10 = 0xfeff
 	version12 = 0xfefd
 )
 
-// record is one record of a datagram, its fields still in the datagram.
+// record is one record of a datagram. Its slices point into the datagram.
 type record struct {
 	raw      []byte // header and fragment
 	typ      contentType
@@ -41,7 +41,7 @@ type record struct {
 	fragment []byte
 }
 
-// nextRecord splits the first record off a datagram. It reports why there is none.
+// nextRecord splits the first record off a datagram. If there is no valid record, it returns the reason.
 func nextRecord(datagram []byte) (r record, rest []byte, drop counters.RecordDrop) {
 	if len(datagram) < headerSize {
 		return record{}, nil, counters.RecordMalformed

@@ -3,23 +3,24 @@ package dtls
 import "time"
 
 const (
-	repeatsQuick = 6                      // repetitions of a flight before the first that waits longer: what is lost is seldom lost again
-	repeatMax    = 600 * time.Millisecond // the longest time between two sendings of one flight
+	repeatsQuick = 6                      // resends before the interval grows: a lost datagram is seldom lost again
+	repeatMax    = 600 * time.Millisecond // the longest interval between two sends of one flight
 )
 
-// repeats thins out the flights that the library sends again at even distances: after the first few, a flight waits twice as long each time (RFC 6347,
-// 4.2.4.1). A crowd that comes back to a host that has no time for it would keep it busy with repetitions.
+// repeats drops some of the flights that the library resends at regular intervals. After the first few resends, the
+// interval between two sends of one flight doubles each time (RFC 6347, 4.2.4.1). Otherwise many clients that reconnect
+// to an overloaded host would keep it busy with resends.
 type repeats struct {
-	top, first uint16 // numbers of the newest message and of the first one of the flight
+	top, first uint16 // numbers of the newest message, and of the first message of the flight
 	begun      bool   // a message was sent
-	plain      bool   // nothing encrypted belongs to the flight
-	skipping   bool   // the current repetition is left out
+	plain      bool   // the flight has no encrypted part
+	skipping   bool   // the current resend is dropped
 	at         time.Time
-	sent       int           // repetitions
-	wait       time.Duration // from at to the next repetition
+	sent       int           // number of resends
+	wait       time.Duration // time from at to the next allowed resend
 }
 
-// skips notes a datagram that the library sends, and reports whether it is left out.
+// skips records a datagram that the library sends, and reports whether to drop it.
 func (s *repeats) skips(datagram []byte, now time.Time) bool {
 	for rest := datagram; len(rest) > 0; {
 		r, tail, drop := nextRecord(rest)
@@ -59,5 +60,5 @@ func (s *repeats) note(m *message, now time.Time) {
 	}
 }
 
-// heard notes that something has come from the peer: it is there, and a flight of which a part was lost is repeated soon.
+// heard records that something has come from the peer. The peer exists, so a flight that was partly lost is soon sent again.
 func (s *repeats) heard() { s.sent, s.wait = 0, 0 }

@@ -10,12 +10,12 @@ import (
 	"troupe/messages/counters"
 )
 
-// roamer is a client whose NAT can be told to change its address.
+// roamer is a client behind a NAT whose mapping the test can change.
 type roamer struct {
 	t            *testing.T
 	clientSocket *clientSocket
-	here         *inbox // the client's
-	there        *inbox // the server's
+	here         *inbox // the client's inbox
+	there        *inbox // the server's inbox
 }
 
 func (s *server) roamer(t *testing.T, h *network, addr string, change func(o *DialOptions)) *roamer {
@@ -32,7 +32,7 @@ func (s *server) roamer(t *testing.T, h *network, addr string, change func(o *Di
 	return r
 }
 
-// talk says something both ways, which must arrive.
+// talk sends one record in each direction. Both must arrive.
 func (r *roamer) talk() {
 	r.t.Helper()
 	if r.say("up"); string(await(r.t, r.there.got)) != "up" {
@@ -55,8 +55,8 @@ func inNetwork(t *testing.T, change func(o *Options, s *acceptAll), test func(t 
 	})
 }
 
-// TestRoams: another port, then another IP address, many times, and with both
-// suites: the association follows the first record of its peer.
+// TestRoams checks that an association follows the first record of its peer. The peer moves many times to another port
+// or another IP address. The test uses both suites.
 // RL-107.
 func TestRoams(t *testing.T) {
 	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
@@ -83,8 +83,8 @@ func TestRoams(t *testing.T) {
 	})
 }
 
-// TestRoamsAmongMany: many peers behind one address move at the same moment. Each association
-// follows within a second of its peer's first record.
+// TestRoamsAmongMany moves many peers behind one address at the same moment. Each association must follow
+// within a second after its peer's first record.
 func TestRoamsAmongMany(t *testing.T) {
 	const venue = 40
 	inNetwork(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP, o.HelloRatePerIP = -1, -1 }, func(t *testing.T, h *network, s *server) {
@@ -101,7 +101,7 @@ func TestRoamsAmongMany(t *testing.T) {
 		for n, r := range all {
 			r.clientSocket.move(fmt.Sprintf("192.0.2.1:%d", 5000+n))
 		}
-		for range 20 { // 20 Hz for a second
+		for range 20 { // 20 records a second for one second
 			for _, r := range all {
 				r.say("x")
 			}
@@ -116,7 +116,7 @@ func TestRoamsAmongMany(t *testing.T) {
 	})
 }
 
-// TestRoamRefuses: no record that an unknown peer sends or replays moves an association.
+// TestRoamRefuses checks that records from an unknown peer, also replayed ones, move no association.
 func TestRoamRefuses(t *testing.T) {
 	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		var taped [][]byte
@@ -140,11 +140,11 @@ func TestRoamRefuses(t *testing.T) {
 		before := s.count.Records.Get(counters.RecordUnknownAddress)
 		time.Sleep(time.Second)
 		thief := netip.MustParseAddrPort("192.0.2.1:6666")
-		for _, b := range taped { // repeated
+		for _, b := range taped { // replayed
 			h.inject(thief, b)
 		}
 		forged := append([]byte(nil), taped[len(taped)-1]...)
-		forged[10]++ // a newer number
+		forged[10]++ // a newer record number
 		for range 10 {
 			h.inject(thief, forged)
 		}
@@ -160,7 +160,7 @@ func TestRoamRefuses(t *testing.T) {
 		r.clientSocket.move("192.0.2.1:1001")
 		r.talk()
 		sent := h.sent()
-		h.inject(netip.MustParseAddrPort("192.0.2.1:1000"), taped[0]) // the old address is an unknown peer's
+		h.inject(netip.MustParseAddrPort("192.0.2.1:1000"), taped[0]) // the old address is unknown now
 		synctest.Wait()
 		if h.sent() != sent {
 			t.Error("an unknown peer was answered")
@@ -168,7 +168,7 @@ func TestRoamRefuses(t *testing.T) {
 	})
 }
 
-// TestRoamIsBounded: a flood of records from unknown addresses causes a bounded number of
+// TestRoamIsBounded checks that a flood of records from unknown addresses causes a limited number of
 // decryptions, and moves or ends no association.
 func TestRoamIsBounded(t *testing.T) {
 	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
@@ -196,8 +196,7 @@ func TestRoamIsBounded(t *testing.T) {
 	})
 }
 
-// TestRoamsAfterHours: the budget for records from unknown addresses is correct after any time
-// without such records.
+// TestRoamsAfterHours checks that the budget is correct after any time without records from unknown addresses.
 func TestRoamsAfterHours(t *testing.T) {
 	for _, quiet := range []time.Duration{3 * time.Hour, 400 * time.Hour, 5000 * time.Hour} {
 		inNetwork(t, nil, func(t *testing.T, h *network, s *server) {

@@ -7,13 +7,13 @@ import (
 	"troupe/transport"
 )
 
-// sender hands datagrams to the kernel without waiting.
+// sender passes datagrams to the kernel without waiting.
 type sender interface {
 	// send reports whether the kernel took the datagram.
 	send(b []byte, to netip.AddrPort) bool
 }
 
-// newSender returns the sender of a socket. Another one than a *net.UDPConn (in tests) must not block by itself.
+// newSender returns the sender of a socket. A conn other than a *net.UDPConn (in tests) must not block by itself.
 func newSender(conn transport.PacketConn) sender {
 	if udp, ok := conn.(*net.UDPConn); ok {
 		if s := newRawSender(udp); s != nil {

@@ -4,5 +4,5 @@ package dtls
 
 import "net"
 
-// newRawSender returns nil: only unix has a write that never waits.
+// newRawSender returns nil: only unix has a send that never waits.
 func newRawSender(*net.UDPConn) sender { return nil }

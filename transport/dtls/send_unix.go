@@ -9,14 +9,15 @@ import (
 	"syscall"
 )
 
-// rawSender tries each write once: a full buffer loses the datagram, as the network might. Package net would wait.
+// rawSender tries each send once. If the kernel's buffer is full, the datagram is lost, as on the
+// network. Package net would wait instead.
 type rawSender struct {
 	raw      syscall.RawConn
 	ipv6     bool // an IPv6 socket, which takes IPv4 addresses in their mapped form
 	attempts sync.Pool
 }
 
-// attempt is one write, pooled with its callback, so that sending does not allocate.
+// attempt is one send. It is pooled together with its callback, so that sending does not allocate.
 type attempt struct {
 	b     []byte
 	four  syscall.SockaddrInet4
@@ -51,7 +52,7 @@ func newRawSender(conn *net.UDPConn) sender {
 }
 
 func (s *rawSender) send(b []byte, to netip.AddrPort) bool {
-	zone := 0 // of a link-local address
+	zone := 0 // zone index of a link-local address
 	if name := to.Addr().Zone(); name != "" {
 		link, err := net.InterfaceByName(name)
 		if err != nil {
@@ -75,7 +76,7 @@ func (s *rawSender) send(b []byte, to netip.AddrPort) bool {
 	return ok
 }
 
-// once is the callback. It always returns true, so that RawConn.Write never waits.
+// once is the callback of RawConn.Write. It always returns true, so that RawConn.Write never waits.
 func (a *attempt) once(fd uintptr) bool {
 	for {
 		if a.err = syscall.Sendto(int(fd), a.b, 0, a.to); a.err != syscall.EINTR {

@@ -9,8 +9,8 @@ import (
 // sessionLifetime is how long a session may be resumed (RFC 5246 F.1.4 allows up to a day).
 const sessionLifetime = time.Hour
 
-// Sessions caches DTLS sessions in memory: resuming saves a round trip, and both sides the key exchange. It is bounded: a new
-// entry evicts the oldest. Safe for concurrent use.
+// Sessions is an in-memory cache of DTLS sessions. Resuming a session saves a round trip, and saves both sides the key
+// exchange. The cache is bounded: a new entry evicts the oldest one. It is safe for concurrent use.
 type Sessions struct {
 	most int
 
@@ -61,7 +61,7 @@ func (s *Sessions) drop(key string) {
 	s.forget(key)
 }
 
-// forget removes a session; it is called rarely. The caller holds mu.
+// forget removes a session. The search takes linear time, but it is called rarely. The caller holds mu.
 func (s *Sessions) forget(key string) {
 	if _, ok := s.byKey[key]; ok {
 		delete(s.byKey, key)

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// unreadEvery is how long an answer of the kernel is used: thousands of connections may ask at once.
+	// unreadEvery is how long an answer of the kernel is reused, because thousands of connections may ask at the same time.
 	unreadEvery = time.Millisecond
-	// behindBytes is how much memory unread datagrams take when a reader is behind: a hundred small ones or so.
+	// behindBytes is how much memory unread datagrams take when the reader is behind: about a hundred small datagrams.
 	behindBytes = 96 << 10
 )
 
-// arrivals ask the kernel whether the reader of a socket is behind.
+// arrivals asks the kernel whether the reader of a socket is behind.
 type arrivals struct {
 	raw syscall.RawConn
-	ask func(fd uintptr) // once, bound once, so that it allocates nothing
+	ask func(fd uintptr) // the method once, bound once so that it allocates nothing
 
 	mu     sync.Mutex
 	at     time.Time
 	waits  bool
-	memory [9]uint32 // SO_MEMINFO; the first is that of unread datagrams
+	memory [9]uint32 // SO_MEMINFO; the first value is the memory of unread datagrams
 }
 
-// newArrivals returns the arrivals of a socket, nil if it is none of the kernel's.
+// newArrivals returns the arrivals of a socket, or nil if it is not a kernel socket.
 func newArrivals(conn any) *arrivals {
 	udp, ok := conn.(*net.UDPConn)
 	if !ok {
@@ -49,7 +49,7 @@ func (i *arrivals) once(fd uintptr) {
 	i.waits = failed == 0 && i.memory[0] >= behindBytes
 }
 
-// unread reports whether many datagrams wait.
+// unread reports whether many datagrams are unread, as of at most unreadEvery ago.
 func (i *arrivals) unread() bool {
 	if i == nil {
 		return false
@@ -58,7 +58,7 @@ func (i *arrivals) unread() bool {
 	defer i.mu.Unlock()
 	if now := time.Now(); now.Sub(i.at) >= unreadEvery {
 		i.at, i.waits = now, false
-		_ = i.raw.Control(i.ask) // a closed socket has none
+		_ = i.raw.Control(i.ask) // a closed socket has no unread datagrams
 	}
 	return i.waits
 }

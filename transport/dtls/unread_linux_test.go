@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestArrivalsAsksTheKernel: what waits in a socket is known, and costs no allocation.
+// TestArrivalsAsksTheKernel checks that unread datagrams are detected, without an allocation.
 func TestArrivalsAsksTheKernel(t *testing.T) {
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -30,7 +30,7 @@ func TestArrivalsAsksTheKernel(t *testing.T) {
 		}
 	}
 	send(10)
-	check(false) // a reader that keeps up leaves as many for a moment
+	check(false) // even a reader that keeps up may have that many unread for a moment
 	send(200)
 	check(true)
 	if n := testing.AllocsPerRun(100, func() { a.at = time.Time{}; a.unread() }); n != 0 && !raceEnabled {

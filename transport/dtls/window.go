@@ -6,10 +6,10 @@ type window struct {
 	seen [windowSize / 64]uint64
 }
 
-// windowSize is how far records may arrive out of order.
+// windowSize is how far out of order records may arrive, in record numbers.
 const windowSize = 256
 
-// fresh reports whether a number may be new. Only an authentic record counts as seen.
+// fresh reports whether a number may be new. Call note only after the record is known to be authentic.
 func (w *window) fresh(number uint64) bool {
 	if number >= w.top {
 		return true
@@ -17,7 +17,7 @@ func (w *window) fresh(number uint64) bool {
 	return w.top-number <= windowSize && w.seen[number%windowSize/64]&(1<<(number%64)) == 0
 }
 
-// note marks a number as seen. It must be fresh.
+// note marks a number as seen. fresh must have returned true for it.
 func (w *window) note(number uint64) {
 	if number >= w.top {
 		if number-w.top >= windowSize {

@@ -15,22 +15,22 @@ import (
 	"troupe/messages/coord"
 )
 
-// Options say where etcd is.
+// Options says how to reach etcd.
 type Options struct {
 	Endpoints      []string // URLs
 	TLS            *tls.Config
 	User, Password string
-	Attempt        time.Duration // how long a request waits for its answer; 0: 1 s
+	Attempt        time.Duration // timeout of one request; 0: 1 s
 }
 
-// Client reaches etcd. Its methods may be called from any goroutine.
+// Client is a client of etcd. It is safe for concurrent use.
 type Client struct {
 	attempt time.Duration
 	calls   *clientv3.Client
-	watches *clientv3.Client // bulk answers would hold up events on one connection (S13)
+	watches *clientv3.Client // a second connection, because large responses would delay events on a shared one (S13)
 }
 
-// Open makes a client. It does not wait for etcd, unless there is a user.
+// Open creates a client. It does not wait for etcd, unless a user is configured.
 func Open(o Options) (*Client, error) {
 	c := &Client{attempt: cmp.Or(o.Attempt, time.Second)}
 	config := clientv3.Config{
@@ -52,14 +52,15 @@ func Open(o Options) (*Client, error) {
 // Close ends all calls and watches.
 func (c *Client) Close() error { return errors.Join(c.calls.Close(), c.watches.Close()) }
 
-// do makes one attempt.
+// do makes a single attempt, with a timeout.
 func (c *Client) do(ctx context.Context, lost error, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), c.attempt)
 	defer cancel()
 	return translate(f(ctx), lost)
 }
 
-// translate returns an error of package coord; lost stands for those that do not say what happened.
+// translate converts an error of etcd to an error of package coord. It returns lost if the outcome of the
+// request is unknown.
 func translate(err, lost error) error {
 	var refused rpctypes.EtcdError
 	switch {
@@ -74,14 +75,14 @@ func translate(err, lost error) error {
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return coord.ErrTooLarge
 	case errors.Is(err, rpctypes.ErrTooManyRequests), errors.Is(err, rpctypes.ErrNoLeader):
-		return fmt.Errorf("%w: %w", coord.ErrUnavailable, err) // answered before it was proposed
+		return fmt.Errorf("%w: %w", coord.ErrUnavailable, err) // refused before it was proposed, so it had no effect
 	case errors.As(err, &refused) && permanent(refused):
 		return err
 	}
 	return fmt.Errorf("%w: %w", lost, err)
 }
 
-// permanent reports errors that no second attempt changes.
+// permanent reports whether an error would recur in every further attempt.
 func permanent(err rpctypes.EtcdError) bool {
 	for _, is := range []error{rpctypes.ErrPermissionDenied, rpctypes.ErrAuthFailed, rpctypes.ErrUserEmpty, rpctypes.ErrAuthNotEnabled,
 		rpctypes.ErrInvalidAuthToken, rpctypes.ErrTooManyOps, rpctypes.ErrDuplicateKey, rpctypes.ErrEmptyKey} {
@@ -161,7 +162,7 @@ func (c *Client) Watch(ctx context.Context, prefix string, after int64) <-chan c
 		defer cancel()
 		for answer := range c.watches.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()) {
 			b := batch(&answer)
-			if b.Err == nil && b.At == 0 { // the watch has begun
+			if b.Err == nil && b.At == 0 { // the watch has been created
 				continue
 			}
 			if !send(ctx, batches, b) {
@@ -173,9 +174,9 @@ func (c *Client) Watch(ctx context.Context, prefix string, after int64) <-chan c
 	return batches
 }
 
-// send reports whether another batch may follow.
+// send sends a batch. It reports whether the watch should continue.
 func send(ctx context.Context, batches chan<- coord.Batch, b coord.Batch) bool {
-	if ctx.Err() != nil { // which is why the watch has ended
+	if ctx.Err() != nil { // then the watch ended because its caller cancelled it
 		return false
 	}
 	select {
@@ -186,7 +187,7 @@ func send(ctx context.Context, batches chan<- coord.Batch, b coord.Batch) bool {
 	}
 }
 
-// batch returns what a watch was told.
+// batch converts a response of a watch.
 func batch(answer *clientv3.WatchResponse) (b coord.Batch) {
 	if err := answer.Err(); err != nil {
 		b.Err = translate(err, coord.ErrUnavailable)
@@ -201,7 +202,7 @@ func batch(answer *clientv3.WatchResponse) (b coord.Batch) {
 			kv.Value, kv.Created, kv.Lease = e.Kv.Value, e.Kv.CreateRevision, coord.Lease(e.Kv.Lease)
 		}
 		b.Events = append(b.Events, coord.Event{KV: kv, Deleted: e.Type == clientv3.EventTypeDelete})
-		b.At = max(b.At, kv.Changed) // the header may be ahead of the events of a watch that catches up
+		b.At = max(b.At, kv.Changed) // while a watch catches up, the header's revision may be ahead of its events
 	}
 	return b
 }
@@ -218,7 +219,8 @@ func (c *Client) Grant(ctx context.Context, ttl time.Duration) (l coord.Lease, e
 	return l, err
 }
 
-// Renew implements cluster.Coordinator. It does not use the stream of the library, which ends itself in an outage.
+// Renew implements cluster.Coordinator. It does not use the keep-alive stream of the etcd library, because
+// that stream ends during an outage.
 func (c *Client) Renew(ctx context.Context, l coord.Lease) error {
 	return c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
 		_, err := c.calls.KeepAliveOnce(ctx, clientv3.LeaseID(l))

@@ -1,4 +1,5 @@
-// Package etcd is the coordinator of a cluster (docs/spec/cluster.md 3) on etcd's own client: it turns values of package coord into etcd's
-// requests, and etcd's errors into those of coord. A Client owns its connections; Close ends them. It repeats nothing, and knows neither
-// keys nor nodes. Package member runs a member of etcd.
+// Package etcd implements the coordinator of a cluster (docs/spec/cluster.md 3) with etcd's own client. It
+// converts values of package coord to etcd's requests, and etcd's errors to those of coord. A Client owns its
+// connections, and Close ends them. It makes no retries, and attaches no meaning to keys. Package member runs
+// a member of etcd.
 package etcd

@@ -24,10 +24,10 @@ import (
 
 var _ cluster.Coordinator = (*Client)(nil)
 
-// patience is how long a request may take: the checks are of what is answered, not of how soon.
+// patience is the timeout of requests. It is long, because the tests check the responses and not their speed.
 const patience = 2 * time.Minute
 
-// port returns one that nobody listens on, and that no outgoing connection takes.
+// port returns a free port outside the range of outgoing connections.
 func port(t *testing.T) string {
 	t.Helper()
 	for {
@@ -39,7 +39,7 @@ func port(t *testing.T) string {
 	}
 }
 
-// members starts members of etcd, each after the functions before.
+// members starts n members of etcd that form a cluster. Each function of before is called with a member's options before the member starts.
 func members(t *testing.T, n int, before ...func(member.Options) error) (all []*member.Member) {
 	t.Helper()
 	options := make([]member.Options, n)
@@ -88,7 +88,8 @@ func client(t *testing.T, o Options) *Client {
 	return c
 }
 
-// Three real members keep every promise of a coordinator; the two clients reach different ones.
+// Three real members fulfil the whole contract of a coordinator. The two clients are connected to different
+// members.
 func TestConformance(t *testing.T) {
 	m := members(t, 3)
 	a, b := client(t, Options{Endpoints: []string{m[0].Client()}}), client(t, Options{Endpoints: []string{m[1].Client(), m[2].Client()}})
@@ -102,7 +103,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A majority goes on; without one nothing is answered, and nothing is lost.
+// A majority of the members continues to work. Without a majority no request succeeds, and no data is lost.
 func TestMembersAway(t *testing.T) {
 	t.Parallel()
 	m := members(t, 3)
@@ -115,7 +116,7 @@ func TestMembersAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	m[2].Close()
-	for { // an attempt that was with the member that left may have happened
+	for { // an attempt through the closed member may have been committed
 		if err := put(c, "2"); err == nil {
 			break
 		} else if !errors.Is(err, coord.ErrUnknown) && !errors.Is(err, coord.ErrUnavailable) {
@@ -162,7 +163,7 @@ func TestALeaderHandsOver(t *testing.T) {
 	t.Error("the leader has closed, and no other member leads")
 }
 
-// A member that the others were told of takes the place of a removed one; one that they do not know is refused.
+// A new member replaces a removed one after MemberAdd. Before MemberAdd it is refused.
 func TestAMemberIsReplaced(t *testing.T) {
 	t.Parallel()
 	m := members(t, 3)
@@ -213,7 +214,8 @@ func TestAMemberIsReplaced(t *testing.T) {
 	}
 }
 
-// What a snapshot has is there after it was restored, under a revision that no node has seen.
+// A restored member has the data of its snapshot, and a revision that is higher than any that a node has
+// seen.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -283,7 +285,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// What cannot be a member says why.
+// Start returns a descriptive error for invalid options.
 func TestRefusedMembers(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

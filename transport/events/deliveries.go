@@ -14,56 +14,57 @@ import (
 	"troupe/messages/counters"
 )
 
-// deliveries are those to one set of sinks. post and close may be called from any goroutine; the others hold mu or are the keeper's.
+// deliveries delivers events to one set of sinks. post and close are safe for concurrent use. The other
+// methods require mu, or are called by the keeper goroutine only.
 type deliveries struct {
 	log    zerolog.Logger
 	count  *counters.Set
 	origin origin
 	outbox Outbox
-	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: the operating system's
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // opens connections; nil: the operating system
 	began  time.Time
 	sinks  []*sink
 
-	attempts context.Context // of all deliveries; ends when Close stops waiting for them
+	attempts context.Context // context of all attempts; cancelled when Close stops waiting for them
 	cutOff   context.CancelFunc
-	running  sync.WaitGroup // deliveries
-	keeping  sync.WaitGroup // the keeper
+	running  sync.WaitGroup // counts delivering goroutines
+	keeping  sync.WaitGroup // counts the keeper goroutine
 	wake     chan struct{}  // wakes the keeper
 	finish   chan struct{}  // closed to end the keeper
-	ended    chan struct{}  // closed when everything has ended
+	ended    chan struct{}  // closed when all goroutines have ended
 
-	// guarded by mu, which is never held while waiting
+	// The fields below are guarded by mu, which is never held while waiting.
 	mu        sync.Mutex
 	items     map[string]*item // all items in memory, by id
-	unwritten []*item          // to be written to the outbox
-	unmarked  bool             // a sink got an event that another one still has in its queue
+	unwritten []*item          // items that must be written to the outbox
+	unmarked  bool             // whether a sink has received an event that another sink still has in its queue
 	behind    sinkSet          // sinks with events that are in the outbox but not in their queues
-	missed    sinkSet          // of behind, sinks that got such an event since the scan began
-	early     []string         // ids of events that were delivered from the outbox before their Post; earlyMax at most
-	warned    map[string]bool  // targets without a sink
+	missed    sinkSet          // sinks in behind that got another such event since the scan began
+	early     []string         // ids of events that were delivered from the outbox before their post call; at most earlyMax
+	warned    map[string]bool  // targets without a sink that were already logged
 	closed    bool
 }
 
-// sinkSet is a set of sinks, by their bits.
+// sinkSet is a set of sinks. Each sink has one bit.
 type sinkSet uint32
 
 // item is an event in memory.
 type item struct {
 	event     messages.Event
 	wants     sinkSet
-	has       sinkSet // sinks that it was delivered to, or that gave it up
+	has       sinkSet // sinks that have received or dropped it
 	queued    sinkSet // sinks that have it in their queues
-	stored    sinkSet // the value of has in the outbox
-	unwritten bool    // is being written, and is in memory only for that
-	posted    bool    // Post was called, or the event is older than this process
+	stored    sinkSet // value of has in the outbox
+	unwritten bool    // whether it is being written, which is the only reason why it is in memory
+	posted    bool    // whether post was called, or the event is from an earlier process
 }
 
-const earlyMax = 256 // bounds deliveries.early. Events that are removed from it are delivered once more.
+const earlyMax = 256 // maximum length of deliveries.early; events that are removed from it because of this are delivered again
 
-// left returns the sinks that still need the event and do not have it queued.
+// left returns the sinks that want the event, have not received it, and do not have it in their queues.
 func (i *item) left() sinkSet { return i.wants &^ i.has &^ i.queued }
 
-// deliver starts deliveries, which first read the events of the outbox. The options are valid.
+// deliver starts deliveries, which begin with the events in the outbox. The options must be valid.
 func deliver(o *Options) *deliveries {
 	d := &deliveries{
 		log: o.Log, count: o.Counters, origin: origin{o.Region, o.Account}, outbox: o.Outbox, began: time.Now(),
@@ -73,7 +74,7 @@ func deliver(o *Options) *deliveries {
 	d.attempts, d.cutOff = context.WithCancel(context.Background())
 	for i, s := range o.Sinks {
 		d.sinks = append(d.sinks, newSink(d, s, 1<<i, cmp.Or(o.queue, queueMax)))
-		d.behind |= 1 << i // the last run may have left events
+		d.behind |= 1 << i // the previous process may have left events
 	}
 	d.keeping.Go(d.keep)
 	return d
@@ -86,11 +87,11 @@ func (d *deliveries) post(e messages.Event) {
 	if d.closed {
 		return
 	}
-	if i := d.items[e.ID]; i != nil { // it has been read from the outbox already
+	if i := d.items[e.ID]; i != nil { // the keeper has already read it from the outbox
 		i.posted = true
 		return
 	}
-	if n := slices.Index(d.early, e.ID); n >= 0 { // and delivered
+	if n := slices.Index(d.early, e.ID); n >= 0 { // it has already been read and delivered
 		d.early = slices.Delete(d.early, n, n+1)
 		return
 	}
@@ -101,7 +102,7 @@ func (d *deliveries) post(e messages.Event) {
 	d.hold(i)
 }
 
-// close ends all deliveries, as Dispatcher.Close does. It is idempotent.
+// close ends all deliveries, as described at Dispatcher.Close. It is idempotent.
 func (d *deliveries) close(ctx context.Context) {
 	d.mu.Lock()
 	first := !d.closed
@@ -124,7 +125,8 @@ func (d *deliveries) close(ctx context.Context) {
 	close(d.ended)
 }
 
-// wanted returns the sinks that subscribe to an event. It warns once of a target without a sink.
+// wanted returns the sinks that subscribe to an event. The first time that a target has no sink, it logs a
+// warning.
 func (d *deliveries) wanted(e *messages.Event) (wants sinkSet) {
 	mapped := e.Target == ""
 	for _, s := range d.sinks {
@@ -140,7 +142,7 @@ func (d *deliveries) wanted(e *messages.Event) (wants sinkSet) {
 	return wants
 }
 
-// queue adds an item to the queues of sinks, and returns the sinks whose queues are full.
+// queue adds an item to the queues of the sinks in to. It returns the sinks whose queues are full.
 func (d *deliveries) queue(i *item, to sinkSet) (full sinkSet) {
 	for _, s := range d.sinks {
 		switch {
@@ -155,13 +157,13 @@ func (d *deliveries) queue(i *item, to sinkSet) (full sinkSet) {
 	return full
 }
 
-// hold keeps an item in memory while it is in a queue, and otherwise writes it to the outbox.
+// hold keeps an item in memory while a queue has it. Otherwise it schedules writing the item to the outbox.
 func (d *deliveries) hold(i *item) {
 	d.items[i.event.ID] = i
 	if i.queued != 0 {
 		return
 	}
-	if i.left() != 0 && i.has == i.stored { // the outbox is up to date
+	if i.left() != 0 && i.has == i.stored { // the outbox has the current value of has
 		delete(d.items, i.event.ID)
 		return
 	}
@@ -170,7 +172,7 @@ func (d *deliveries) hold(i *item) {
 	d.look()
 }
 
-// done notes that an item was delivered to a sink, or that the sink gave it up.
+// done records that a sink has received or dropped an item.
 func (d *deliveries) done(s *sink, i *item) {
 	i.queued &^= s.bit
 	i.has |= s.bit

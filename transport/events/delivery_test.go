@@ -68,20 +68,19 @@ func TestATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
 	})
 }
 
-// An event that is read from the outbox before it is posted, as the host starts, is not
-// delivered again when it is.
-// API-53.
+// The keeper may read an event from the outbox before post is called for it. The later post does not deliver
+// the event again. API-53.
 func TestAnEventIsNotDeliveredAgainWhenItIsPostedLate(t *testing.T) {
 	inBubble(t, func(t *bubble) {
 		s := new(shelf)
 		r := receive(t, nil)
 		e := placed(1, "p")
-		e.Time = time.Now().Add(time.Second) // of this process
+		e.Time = time.Now().Add(time.Second) // an event of this process
 		s.put(e)
 		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
 		s.empty(t)
 		d.Post(e)
-		s.post(d, placed(2, "p")) // is behind what there is of the same placement
+		s.post(d, placed(2, "p")) // its delivery comes after the earlier event of the same placement
 		s.empty(t)
 		if n := len(r.got()); n != 2 {
 			t.Errorf("%d requests", n)
@@ -212,7 +211,7 @@ func TestRetriesBackOffForAnHour(t *testing.T) {
 	})
 }
 
-// holding has deliveries wait, and then records them.
+// holding is an outlet whose deliveries wait until until is closed, and are then recorded.
 type holding struct {
 	fake
 	until   chan struct{}
@@ -225,8 +224,8 @@ func (h *holding) deliver(ctx context.Context, i *item) error {
 	return h.fake.deliver(ctx, i)
 }
 
-// A sink that does not answer holds up neither the others nor who posts, also with more
-// events than memory holds for it; and in the end it has them all, once and in order.
+// A sink that does not respond delays neither other sinks nor Post, even if it has more events than fit into
+// memory. In the end it has received every event once and in order.
 func TestASlowSinkHoldsUpNobody(t *testing.T) {
 	inBubble(t, func(t *bubble) {
 		s := new(shelf)
@@ -237,7 +236,7 @@ func TestASlowSinkHoldsUpNobody(t *testing.T) {
 		const n = 2*queueMax + 7
 		for i := range n {
 			if s.post(d, placed(i, fmt.Sprint("p-", i%50))); i%(queueMax/4) == 0 {
-				synctest.Wait() // the quick one is quick enough here
+				synctest.Wait() // the quick sink is not overloaded at this rate
 			}
 		}
 		time.Sleep(time.Minute)
@@ -322,7 +321,8 @@ func TestWhatComesWhileTheOutboxIsReadIsNotForgotten(t *testing.T) {
 	})
 }
 
-// What nobody could deliver is deleted: records that cannot be read, and all of them without sinks.
+// Events that cannot be delivered are deleted from the outbox: records that cannot be read, and all records
+// if there are no sinks.
 func TestTheOutboxIsEmptied(t *testing.T) {
 	for _, sinks := range [][]SinkOptions{nil, {raw("hook", "http://host.invalid")}} {
 		inBubble(t, func(t *bubble) {
@@ -340,7 +340,7 @@ func TestTheOutboxIsEmptied(t *testing.T) {
 	}
 }
 
-// Close waits for what is on its way, as long as it may, and cuts it off then.
+// Close waits for running deliveries until its context ends, and then cancels them.
 func TestCloseCutsOffWhatTakesTooLong(t *testing.T) {
 	inBubble(t, func(t *bubble) {
 		s := new(shelf)
@@ -414,7 +414,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// What is undelivered when the sinks are replaced goes to the new ones; who has it does not get it again; readers of the stream notice nothing.
+// When the sinks are replaced, undelivered events go to the new sinks. A sink that already has an event does
+// not receive it again. Readers of the stream are not affected.
 func TestTheSinksAreReplaced(t *testing.T) {
 	inBubble(t, func(t *bubble) {
 		s := new(shelf)
@@ -447,21 +448,22 @@ func TestTheSinksAreReplaced(t *testing.T) {
 		if err := d.Replace(ctx, nil); err != nil {
 			t.Error(err)
 		}
-		s.post(d, placed(4, "p-4")) // nobody is there to take it
+		s.post(d, placed(4, "p-4")) // no sink subscribes to it
 		if len(s.left()) != 1 {
 			t.Errorf("left %v", s.left())
 		}
 	})
 }
 
-// A host that is killed while one receiver is down repeats to the others only what they got in the last second.
+// If a host is killed while one receiver is down, the next process repeats to the other receivers only the
+// events of the last second.
 func TestAfterAKillEachSinkGoesOnFromItsOwnMark(t *testing.T) {
 	inBubble(t, func(t *bubble) {
 		s := new(shelf)
 		sinks := []SinkOptions{raw("up", "http://host.invalid"), raw("down", "http://host.invalid"), raw("also", "http://host.invalid")}
 		d := begin(t, s, Options{Sinks: sinks})
 		up, also := new(fake), &fake{result: func(n int) error {
-			if n == 0 { // is late, and gets a mark of its own
+			if n == 0 { // this sink is slow at first, so its has entry is written separately
 				return errDown
 			}
 			return nil
@@ -471,7 +473,7 @@ func TestAfterAKillEachSinkGoesOnFromItsOwnMark(t *testing.T) {
 		d.instead(2, also)
 		var last []string
 		time.Sleep(50 * time.Millisecond)
-		for n := range 15 { // until 4.55 s; marks are written at 1, 2.25 and 3.45 s
+		for n := range 15 { // until 4.55 s; the has entries are written at 1, 2.25 and 3.45 s
 			e := placed(n, fmt.Sprint("p-", n))
 			time.Sleep(300 * time.Millisecond)
 			s.post(d, e)
@@ -480,13 +482,13 @@ func TestAfterAKillEachSinkGoesOnFromItsOwnMark(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		killed := new(shelf) // what the disk has at this moment
+		killed := new(shelf) // a copy of the outbox at this moment
 		_, _ = s.Memory.Load(store.Event, func(id string, value []byte) error {
 			killed.Memory.Commit([]store.Change{{Kind: store.Event, ID: id, Value: slices.Clone(value)}}, nil)
 			return nil
 		})
 		ready := make(chan struct{})
-		killed.during = func() { <-ready } // nothing is delivered before
+		killed.during = func() { <-ready } // delays all deliveries until ready is closed
 		next, down := begin(t, killed, Options{Sinks: sinks}), new(fake)
 		up, also = new(fake), new(fake)
 		next.instead(0, up)
@@ -503,7 +505,7 @@ func TestAfterAKillEachSinkGoesOnFromItsOwnMark(t *testing.T) {
 	})
 }
 
-// FM-34, and who gets the events of matchmaking.
+// FM-34, and the targets of matchmaking events.
 func TestMatchmakingEvents(t *testing.T) {
 	e := messages.Event{
 		ID: "x", Kind: messages.EventMatchmaking, Type: "MatchmakingSearching", Time: time.Date(2026, 3, 1, 12, 0, 52, 421e6, time.UTC),
@@ -516,7 +518,7 @@ func TestMatchmakingEvents(t *testing.T) {
 	if v.DetailType != "GameLift Matchmaking Event" || v.Source != "aws.gamelift" || v.Time != "2026-03-01T12:00:52.421Z" || v.Resources[0] != "arn:m" {
 		t.Errorf("%+v", v)
 	}
-	if got := about(&e); got != "m" { // tickets of one configuration meet in one event
+	if got := about(&e); got != "m" { // one event may be about several tickets of a configuration
 		t.Errorf("the subject is %q", got)
 	}
 	for name, c := range map[string]struct {

@@ -9,17 +9,17 @@ import (
 	"troupe/messages"
 )
 
-// Dispatcher delivers events to sinks, and to the readers of the stream. Its methods may be called from any goroutine.
+// Dispatcher delivers events to sinks and to the readers of the stream. It is safe for concurrent use.
 type Dispatcher struct {
 	o       Options
 	stream  *stream
 	current atomic.Pointer[deliveries]
 
-	mu     sync.Mutex // held while the sinks are replaced, and by Close
+	mu     sync.Mutex // held by Replace and Close
 	closed bool       // guarded by mu
 }
 
-// New checks the options and starts a Dispatcher, which first reads the events of the outbox.
+// New checks the options and starts a Dispatcher, which begins with the events in the outbox.
 func New(o Options) (*Dispatcher, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -38,8 +38,9 @@ func (d *Dispatcher) Post(e messages.Event) {
 // ServeHTTP serves GET /events.
 func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
 
-// Replace delivers to other sinks from now on. Deliveries under way may finish until ctx ends; what is undelivered then goes to the new
-// sinks that subscribe to it and do not have it. If the sinks are not valid, or after Close, it changes nothing.
+// Replace replaces the sinks. Running deliveries may finish until ctx ends. Undelivered events then go to the
+// new sinks that subscribe to them and have not received them. If the new sinks are invalid, or after Close,
+// nothing changes.
 func (d *Dispatcher) Replace(ctx context.Context, sinks []SinkOptions) error {
 	o := d.o
 	o.Sinks = sinks
@@ -51,13 +52,13 @@ func (d *Dispatcher) Replace(ctx context.Context, sinks []SinkOptions) error {
 	if d.closed {
 		return nil
 	}
-	d.current.Load().close(ctx) // what is posted until the new ones are there, they find in the outbox
+	d.current.Load().close(ctx) // events that are posted in between are read from the outbox by the new deliveries
 	d.current.Store(deliver(&o))
 	return nil
 }
 
-// Close ends the stream and all deliveries. Those that are under way may finish until ctx ends. Undelivered events stay in the outbox,
-// which is not used after Close has returned. Close is idempotent.
+// Close ends the stream and all deliveries. Running deliveries may finish until ctx ends. Undelivered events
+// stay in the outbox. The outbox is not used after Close has returned. Close is idempotent.
 func (d *Dispatcher) Close(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

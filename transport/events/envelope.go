@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// envelope is an event as it is delivered, in the format of EventBridge (service-api.md 5.1).
+// envelope is an event in the format of EventBridge, as it is delivered (service-api.md 5.1).
 type envelope struct {
 	Version    string          `json:"version"`
 	ID         string          `json:"id"`
@@ -31,10 +31,10 @@ const (
 	milliseconds = "2006-01-02T15:04:05.000Z"
 )
 
-// origin has the host's fields of an envelope.
+// origin has the fields of an envelope that depend on the host.
 type origin struct{ region, account string }
 
-// render returns the envelope of an event: the same bytes every time.
+// render returns the envelope of an event. It returns the same bytes each time.
 func (o origin) render(e *messages.Event) []byte {
 	v := envelope{
 		Version: "0", ID: publicID(e), Source: sourceHost, Account: o.account, Time: timestamp(e.Time),
@@ -55,18 +55,18 @@ func (o origin) render(e *messages.Event) []byte {
 	return encode(v)
 }
 
-// encode writes JSON without escaping characters for HTML.
+// encode encodes JSON without escaping characters for HTML.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic("events: " + err.Error()) // cannot happen: plain fields, and details are checked
+		panic("events: " + err.Error()) // cannot happen: the fields are plain, and details have been checked
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// detail returns the detail on one line, with its type.
+// detail returns the event's detail on one line, with its type added.
 func detail(e *messages.Event) json.RawMessage {
 	var has struct {
 		Type string `json:"type"`
@@ -86,10 +86,10 @@ func detail(e *messages.Event) json.RawMessage {
 	return typed
 }
 
-// idSpace is the namespace of UUIDs for ids that are not UUIDs.
+// idSpace is the UUID namespace for event ids that are not UUIDs.
 var idSpace = uuid.MustParse("8f0f6a5e-6a0b-4d0e-9a53-5d3f1c7b2a10")
 
-// publicID returns the UUID of the event for receivers.
+// publicID returns the event's UUID for receivers.
 func publicID(e *messages.Event) string {
 	if id, err := uuid.Parse(e.ID); err == nil {
 		return id.String()
@@ -97,12 +97,12 @@ func publicID(e *messages.Event) string {
 	return uuid.NewSHA1(idSpace, []byte(e.ID)).String()
 }
 
-// about returns the subject of an event: events of one subject are delivered in order.
+// about returns the subject of an event. Events with the same subject are delivered in order.
 func about(e *messages.Event) string {
-	if isFIFO(e.Target) || e.Kind == messages.EventMatchmaking { // one event may be about several tickets
+	if isFIFO(e.Target) || e.Kind == messages.EventMatchmaking { // an event of matchmaking may be about several tickets
 		return e.Name
 	}
-	var subject struct{ PlacementID, GameSessionARN string } // names match in any case
+	var subject struct{ PlacementID, GameSessionARN string } // encoding/json ignores the case of field names
 	if json.Unmarshal(e.Detail, &subject) != nil {
 		return e.Name
 	}

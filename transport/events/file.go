@@ -16,7 +16,8 @@ const (
 	defaultFiles        = 4
 )
 
-// file appends events to a file, one per line. A full file is renamed to name.1, name.1 to name.2, and so on; the oldest is removed.
+// file appends events to a file, one per line. When the file is full, it is renamed to name.1, name.1 to
+// name.2, and so on. The oldest file is removed.
 type file struct {
 	path     string
 	bytesMax int64
@@ -31,7 +32,7 @@ func newFile(o SinkOptions, from origin) *file {
 	return &file{path: o.Path, bytesMax: cmp.Or(o.FileBytesMax, defaultFileBytesMax), files: cmp.Or(o.Files, defaultFiles), origin: from}
 }
 
-// deliver writes a line and syncs it, or leaves the file unchanged.
+// deliver writes a line and syncs it. On an error the file is unchanged.
 func (f *file) deliver(_ context.Context, i *item) error {
 	line := append(f.origin.render(&i.event), '\n')
 	if err := f.ready(int64(len(line))); err != nil {
@@ -42,7 +43,7 @@ func (f *file) deliver(_ context.Context, i *item) error {
 		err = f.open.Sync()
 	}
 	if err != nil {
-		_ = f.open.Truncate(f.size) // if this fails, ready repairs the line when it opens the file
+		_ = f.open.Truncate(f.size) // if this fails, ready repairs the line when it opens the file again
 		f.close()
 		return err
 	}
@@ -50,7 +51,7 @@ func (f *file) deliver(_ context.Context, i *item) error {
 	return nil
 }
 
-// ready opens the file, and begins a new one if n more bytes do not fit.
+// ready opens the file. If n more bytes do not fit, it begins a new file.
 func (f *file) ready(n int64) error {
 	f.follow()
 	if f.open == nil {
@@ -68,7 +69,8 @@ func (f *file) ready(n int64) error {
 	return f.begin()
 }
 
-// follow closes a file that somebody else has renamed or removed, as logrotate does, so that the next line begins another of its name.
+// follow closes the file if another process, for example logrotate, has renamed or removed it. The next line
+// then goes to a new file with the configured name.
 func (f *file) follow() {
 	if f.open == nil {
 		return
@@ -79,7 +81,7 @@ func (f *file) follow() {
 		f.close()
 		return
 	}
-	f.size = mine.Size() // less than before, if it was cut (copytruncate)
+	f.size = mine.Size() // smaller than before if another process truncated the file (copytruncate)
 }
 
 func (f *file) begin() (err error) {
@@ -92,14 +94,14 @@ func (f *file) begin() (err error) {
 		f.close()
 		return err
 	}
-	if f.size = info.Size(); f.size == 0 { // it may be new: make its name durable before its lines
+	if f.size = info.Size(); f.size == 0 { // the file may be new: its name must be durable before its lines
 		if err = syncFolder(filepath.Dir(f.path)); err != nil {
 			f.close()
 		}
 		return err
 	}
 	last := make([]byte, 1)
-	if _, err = f.open.ReadAt(last, f.size-1); err == nil && last[0] != '\n' { // a crash has cut the last line
+	if _, err = f.open.ReadAt(last, f.size-1); err == nil && last[0] != '\n' { // a crash has cut off the last line
 		_, err = f.open.Write([]byte("\n"))
 		f.size++
 	}
@@ -109,7 +111,7 @@ func (f *file) begin() (err error) {
 	return err
 }
 
-// syncFolder makes the names in a folder durable, on systems that can sync folders.
+// syncFolder makes the names in a folder durable, on systems that can sync a folder.
 func syncFolder(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -136,7 +138,7 @@ func (f *file) rotate() error {
 
 func (f *file) close() {
 	if f.open != nil {
-		_ = f.open.Close() // all lines are synced
+		_ = f.open.Close() // all lines are already synced
 		f.open = nil
 	}
 }

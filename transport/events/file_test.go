@@ -33,7 +33,7 @@ func TestFilesHaveALinePerEventAndAreRotated(t *testing.T) {
 			s.post(d, placed(n+10, "p"))
 		}
 		s.empty(t)
-		next := 14 // 13 events, 3 to a file: the first file, with 10 to 12, is gone, and with it 13 to 15
+		next := 14 // of 13 events with 3 to a file, the first file is removed; it had 10 to 12, so 13 to 15 are next
 		for _, name := range []string{path + ".2", path + ".1", path} {
 			for _, line := range fileLines(t, name) {
 				var v struct{ Detail struct{ N int } }

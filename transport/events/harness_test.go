@@ -22,13 +22,13 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// shelf is an outbox on a store, as the host has it.
+// shelf is an Outbox on a store, like the host's.
 type shelf struct {
 	store.Memory
 	mu     sync.Mutex
-	refuse error                // of commits
-	during func()               // runs once, within a Load that does not see what it does
-	slow   func() time.Duration // takes that long for a record read, and for a commit
+	refuse error                // error of all commits
+	during func()               // called once during a Load, which does not see its changes
+	slow   func() time.Duration // returns the time that reading a record or a commit takes
 }
 
 func (s *shelf) Load(f func(id string, value []byte) error) error {
@@ -73,18 +73,18 @@ func (s *shelf) setRefuse(err error) {
 	s.refuse = err
 }
 
-// left are the ids in the outbox.
+// left returns the ids in the outbox.
 func (s *shelf) left() (ids []string) {
 	_ = s.Load(func(id string, _ []byte) error { ids = append(ids, id); return nil })
 	return ids
 }
 
-// put commits an event, as its maker does.
+// put commits an event, as an actor does.
 func (s *shelf) put(e messages.Event) {
 	s.Memory.Commit([]store.Change{store.Put(store.Event, e.ID, e)}, nil)
 }
 
-// post commits an event and tells a dispatcher.
+// post commits an event and posts it to a dispatcher.
 func (s *shelf) post(d *Dispatcher, e messages.Event) {
 	s.put(e)
 	d.Post(e)
@@ -92,7 +92,7 @@ func (s *shelf) post(d *Dispatcher, e messages.Event) {
 
 const topic = "arn:aws:sns:us-east-1:123456789012:placements"
 
-// placed is the n-th event, of a placement of a queue.
+// placed returns the n-th event, which is about a placement.
 func placed(n int, placement string) messages.Event {
 	return messages.Event{
 		ID: fmt.Sprintf("%026d", n), Kind: messages.EventPlacement, Type: "PlacementFulfilled", Time: time.Now(),
@@ -101,7 +101,7 @@ func placed(n int, placement string) messages.Event {
 	}
 }
 
-// bubble is a test in virtual time, with a network of its own.
+// bubble is a test in virtual time with its own network.
 type bubble struct {
 	*testing.T
 	net memnet.Machine
@@ -116,7 +116,7 @@ func inBubble(t *testing.T, f func(t *bubble)) {
 	})
 }
 
-// serve answers HTTP requests at an address of the test's network.
+// serve serves HTTP at an address of the test's network.
 func (t *bubble) serve(h http.Handler) (server *httptest.Server) {
 	t.Helper()
 	l, err := t.net.Listen("tcp", "127.0.0.1:0")
@@ -129,7 +129,7 @@ func (t *bubble) serve(h http.Handler) (server *httptest.Server) {
 	return server
 }
 
-// begin starts a dispatcher that the test closes.
+// begin starts a dispatcher and closes it at the end of the test.
 func begin(t *bubble, s *shelf, o Options) *Dispatcher {
 	t.Helper()
 	o.Outbox, o.Region, o.Account, o.DialContext = s, "us-east-1", "000000000000", t.net.DialContext
@@ -150,20 +150,20 @@ func end(d *Dispatcher) {
 	d.Close(ctx)
 }
 
-// got is one request that a receiver had.
+// got is a request that a receiver got.
 type got struct {
 	at     time.Time
 	header http.Header
 	body   string
 }
 
-// receiver is a webhook's other end.
+// receiver is a server for webhooks.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	all    []got
-	answer func(n int, g got) int // status of the n-th request; nil: 200
-	held   chan struct{}          // requests wait until it is closed; nil: they do not
+	answer func(n int, g got) int // status of the n-th response; nil: 200
+	held   chan struct{}          // if not nil, requests wait until it is closed
 }
 
 func receive(t *bubble, answer func(n int, g got) int) *receiver {
@@ -190,7 +190,7 @@ func receive(t *bubble, answer func(n int, g got) int) *receiver {
 	return r
 }
 
-// got returns the requests so far, once nothing is on its way.
+// got returns the requests so far, after all running deliveries have finished or are waiting.
 func (r *receiver) got() []got {
 	synctest.Wait()
 	r.mu.Lock()
@@ -198,7 +198,7 @@ func (r *receiver) got() []got {
 	return slices.Clone(r.all)
 }
 
-// empty fails the test unless the outbox is empty once nothing is on its way.
+// empty fails the test if the outbox is not empty after all running deliveries have finished or are waiting.
 func (s *shelf) empty(t *bubble) {
 	t.Helper()
 	synctest.Wait()
@@ -207,7 +207,7 @@ func (s *shelf) empty(t *bubble) {
 	}
 }
 
-// fake is an outlet without a network, for fake time.
+// fake is an outlet without a network, for virtual time.
 type fake struct {
 	mu     sync.Mutex
 	at     []time.Time
@@ -227,7 +227,7 @@ func (f *fake) deliver(_ context.Context, i *item) error {
 
 func (f *fake) close() {}
 
-// instead puts an outlet in the place of that of a sink that has had no event yet.
+// instead replaces the outlet of a sink that has not had an event yet.
 func (d *Dispatcher) instead(n int, o outlet) {
 	d.current.Load().mu.Lock()
 	defer d.current.Load().mu.Unlock()
@@ -236,7 +236,7 @@ func (d *Dispatcher) instead(n int, o outlet) {
 
 var errDown = errors.New("down")
 
-// lines is a log to look into.
+// lines is a log that the test can read.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer

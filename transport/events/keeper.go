@@ -10,28 +10,29 @@ import (
 )
 
 const (
-	scanPause = 100 * time.Millisecond // the least time between two scans of the outbox
-	// markPause is the least time between two commits of events that some sinks have and others still wait for. A host that
-	// is killed repeats to each sink at most what it got in that time.
+	scanPause = 100 * time.Millisecond // minimum time between two scans of the outbox
+	// markPause is the minimum time between two commits that record which sinks have received an event that
+	// others still wait for. A host that is killed repeats to each sink at most the events of that time.
 	markPause   = time.Second
-	outboxPause = time.Second // the wait after an error of the outbox
+	outboxPause = time.Second // pause after an error of the outbox
 )
 
 // kept is an event in the outbox. Has is empty at first.
 type kept struct {
 	messages.Event
-	Has []string `json:",omitempty"` // names of sinks that it was delivered to
+	Has []string `json:",omitempty"` // names of the sinks that have received it
 }
 
-// keep is the keeper's goroutine, which alone waits for the outbox: it writes who has which events, and reads those there is room for.
+// keep is the keeper goroutine, the only one that waits for the outbox. It writes which sinks have received
+// an event, and reads events for which there is room.
 func (d *deliveries) keep() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	marks := time.NewTimer(markPause)
 	defer marks.Stop()
-	first := true    // the first scan also removes events that no sink subscribes to any more
-	running := true  // marks has been set and has not fired
-	marking := false // marks are due
+	first := true    // the first scan also deletes events to which no sink subscribes any more
+	running := true  // whether marks is set and has not fired
+	marking := false // whether the has entries of queued events are due to be written
 	for {
 		select {
 		case <-d.wake:
@@ -68,7 +69,8 @@ func (d *deliveries) keep() {
 	}
 }
 
-// writeOutbox writes all unwritten items in one commit, and with marks also who has those that others still have queued.
+// writeOutbox writes all unwritten items in one commit. With marks, it also writes which sinks have received
+// the items that others still have queued.
 func (d *deliveries) writeOutbox(marks bool) error {
 	d.mu.Lock()
 	items := d.unwritten
@@ -81,7 +83,7 @@ func (d *deliveries) writeOutbox(marks bool) error {
 	if marks {
 		d.unmarked = false
 		for _, i := range d.items {
-			if !i.unwritten && i.has != i.stored { // the outbox does not know yet which sinks have it
+			if !i.unwritten && i.has != i.stored { // the outbox does not have the current value of has
 				noted[i] = i.has
 				changes = append(changes, d.change(i))
 			}
@@ -112,7 +114,8 @@ func (d *deliveries) writeOutbox(marks bool) error {
 	return nil
 }
 
-// change returns the change of an item in the outbox: deleted, or the sinks that have it.
+// change returns the change of an item in the outbox. It deletes the item, or records the sinks that have
+// received it.
 func (d *deliveries) change(i *item) Change {
 	if i.wants&^i.has == 0 {
 		return Change{ID: i.event.ID}
@@ -125,12 +128,13 @@ func (d *deliveries) change(i *item) Change {
 	}
 	value, err := json.Marshal(record)
 	if err != nil {
-		panic("events: " + err.Error()) // plain values
+		panic("events: " + err.Error()) // cannot happen: the values are plain
 	}
 	return Change{i.event.ID, value}
 }
 
-// due returns what the keeper has to do: the sinks that are behind and have room, and whether there are marks and items to write.
+// due returns what the keeper has to do: roomy are the sinks that are behind and have room, and unmarked and
+// unwritten say whether there is something to write.
 func (d *deliveries) due() (roomy sinkSet, unmarked, unwritten bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,8 +148,8 @@ func (d *deliveries) due() (roomy sinkSet, unmarked, unwritten bool) {
 
 var errFull = errors.New("full") // ends a scan when no sink has room any more
 
-// scan reads events from the outbox into the queues of sinks that are behind. A sink is no longer behind if the scan could queue all its
-// events, and no new one was left for it meanwhile.
+// scan reads events from the outbox into the queues of sinks that are behind. Afterwards a sink is no longer
+// behind if all its events were queued, and no further event missed its queue during the scan.
 func (d *deliveries) scan(targets sinkSet) error {
 	d.mu.Lock()
 	d.missed &^= targets
@@ -169,13 +173,13 @@ func (d *deliveries) scan(targets sinkSet) error {
 	return nil
 }
 
-// read handles one event of the outbox, and returns the sinks whose queues have no room for it.
+// read handles one event of the outbox. It returns the sinks whose queues are full.
 func (d *deliveries) read(id string, value []byte, targets sinkSet) (full sinkSet) {
 	i := d.items[id]
 	if i == nil {
 		i = d.decode(id, value)
 	}
-	if i.unwritten { // it is read again once that is durable; later events wait, too
+	if i.unwritten { // it is read again when the write is durable; later events must wait, to keep the order
 		return i.left() & targets
 	}
 	full = d.queue(i, i.left()&targets)
@@ -183,7 +187,7 @@ func (d *deliveries) read(id string, value []byte, targets sinkSet) (full sinkSe
 	return full
 }
 
-// decode decodes a record of the outbox. For a damaged record it returns an item that no sink wants.
+// decode decodes a record of the outbox. For a damaged record, it returns an item that no sink wants.
 func (d *deliveries) decode(id string, value []byte) *item {
 	var record kept
 	if err := json.Unmarshal(value, &record); err != nil {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A file that logrotate renames, removes or cuts is followed: the next event is in a file of the name, and none is lost.
+// If logrotate renames, removes or truncates a file, the next event goes to a file of the configured name,
+// and no event is lost.
 func TestFilesFollowLogrotate(t *testing.T) {
 	for name, move := range map[string]func(path string) error{
 		"renamed": func(path string) error { return os.Rename(path, path+"-20260101") },

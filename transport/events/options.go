@@ -25,31 +25,31 @@ const (
 	TypeFile = "file"        // JSON lines
 )
 
-// SinkOptions configure one sink.
+// SinkOptions configures one sink.
 type SinkOptions struct {
 	Name         string // unique among all sinks
 	Type         string
-	URL          string               // where a webhook posts to: http or https
+	URL          string               // URL of a webhook: http or https
 	Secret       string               // key of X-Signature-256; webhook-raw needs one
-	Path         string               // of a file sink; its folder must exist
-	FileBytesMax int64                // largest size of a file; 0: 64 MiB
-	Files        int                  // files that are kept; 0: 4
-	Targets      []string             // NotificationTargets whose events the sink gets, as patterns of path.Match
-	All          bool                 // the events of every queue and matchmaking configuration
-	Kinds        []messages.EventKind // empty: placement and matchmaking
+	Path         string               // path of a file sink; its folder must exist
+	FileBytesMax int64                // maximum size of a file in bytes; 0: 64 MiB
+	Files        int                  // number of files that are kept; 0: 4
+	Targets      []string             // NotificationTargets whose events the sink gets; patterns of path.Match
+	All          bool                 // whether the sink gets the events of every queue and matchmaking configuration
+	Kinds        []messages.EventKind // kinds of events that the sink gets; empty: placement and matchmaking
 }
 
-// SinksMax bounds the number of sinks.
+// SinksMax is the maximum number of sinks.
 const SinksMax = 32
 
 const (
-	queueMax       = 1000             // events that wait in memory for one sink; the others stay in the outbox
-	attemptTimeout = 10 * time.Second // of one delivery
-	giveUpAfter    = time.Hour        // the age at which an undelivered event is dropped
-	retryMin       = time.Second      // the first pause between two attempts
-	retryMax       = time.Minute      // the longest one
+	queueMax       = 1000             // events that wait in memory for one sink; further ones stay in the outbox
+	attemptTimeout = 10 * time.Second // timeout of one delivery
+	giveUpAfter    = time.Hour        // age at which an undelivered event is dropped
+	retryMin       = time.Second      // first pause between two attempts
+	retryMax       = time.Minute      // longest pause between two attempts
 	width          = 8                // concurrent deliveries of a webhook
-	warnedMax      = 1000             // targets without a sink that were warned of
+	warnedMax      = 1000             // maximum number of targets without a sink for which a warning was logged
 )
 
 // Validate checks the options of a sink. The error does not name the sink.
@@ -96,7 +96,8 @@ func (o *SinkOptions) takesKind(k messages.EventKind) bool {
 	return slices.Contains(o.Kinds, k)
 }
 
-// takes reports whether the sink subscribes to an event. Only placements and matchmaking have targets.
+// takes reports whether the sink subscribes to an event. Only events of placements and matchmaking have
+// targets.
 func (o *SinkOptions) takes(e *messages.Event) bool {
 	return o.takesKind(e.Kind) && (!e.Kind.Vendor() || o.All || o.maps(e.Target))
 }
@@ -108,34 +109,36 @@ func (o *SinkOptions) maps(target string) bool {
 	})
 }
 
-// isFIFO reports whether a target wants the events of a queue in order.
+// isFIFO reports whether a target must receive the events of a queue in order.
 func isFIFO(target string) bool { return strings.HasSuffix(target, ".fifo") }
 
-// StreamOptions configure GET /events.
+// StreamOptions configures GET /events.
 type StreamOptions struct {
-	Own    bool // show events of game sessions and player sessions, too
-	Buffer int  // events that are kept for readers that reconnect; 0: 1,024
+	Own    bool // whether to show events of game sessions and player sessions
+	Buffer int  // number of events that are kept for readers that reconnect; 0: 1,024
 }
 
-// Options configure a Dispatcher.
+// Options configures a Dispatcher.
 type Options struct {
 	Region, Account string
 	Sinks           []SinkOptions
 	Stream          StreamOptions
-	Outbox          Outbox // keeps events until every sink has them; required
+	Outbox          Outbox // stores events until every sink has received them; required
 	Log             zerolog.Logger
 	Counters        *counters.Set // required
-	// DialContext opens connections to webhooks; nil: the operating system's.
+	// DialContext opens connections to webhooks. Nil means the network of the operating system.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
-	queue int // of each sink; 0: queueMax. For tests.
+	queue int // queue length of each sink, for tests; 0: queueMax
 }
 
-// Outbox keeps events by id until every sink has them. Its methods may be called from any goroutine.
+// Outbox stores events by id until every sink has received them. It must be safe for concurrent use.
 type Outbox interface {
-	// Load calls f with every event, in order of ids, and stops at an error. Value must not be kept or changed.
+	// Load calls f with every event, in order of ids, and stops if f returns an error. f must not keep or
+	// change value.
 	Load(f func(id string, value []byte) error) error
-	// Commit writes changes together, and calls done once when they are durable or have failed; it does not wait for that.
+	// Commit writes changes atomically. It does not wait: it calls done once when they are durable or have
+	// failed.
 	Commit(changes []Change, done func(error))
 }
 
@@ -145,7 +148,8 @@ type Change struct {
 	Value []byte
 }
 
-// Own reports whether anything subscribes to events of game sessions or player sessions. If not, the host need not create them.
+// Own reports whether any sink or the stream subscribes to events of game sessions or player sessions. If
+// not, the host need not create them.
 func (o *Options) Own() bool {
 	return o.Stream.Own || slices.ContainsFunc(o.Sinks, func(s SinkOptions) bool {
 		return s.takesKind(messages.EventGameSession) || s.takesKind(messages.EventPlayerSession)
@@ -172,7 +176,7 @@ func (o *Options) validate() error {
 		if err != nil {
 			return fmt.Errorf("events: sink %q: %w", s.Name, err)
 		}
-		if files[file] { // each would cut off what the other has written
+		if files[file] { // two sinks with one file would truncate each other's lines
 			return fmt.Errorf("events: sink %q: another one has its file", s.Name)
 		}
 		files[file] = true

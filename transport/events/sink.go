@@ -8,36 +8,37 @@ import (
 	"troupe/messages/counters"
 )
 
-// refusal is the error of a receiver that will never accept an event.
+// refusal is the error of a receiver that will never accept this event.
 type refusal struct{ error }
 
-// outlet is the destination of a sink. Up to sink.width goroutines may call deliver concurrently; close is called last.
+// outlet is the destination of a sink. Up to sink.width goroutines call deliver concurrently. close is called
+// last.
 type outlet interface {
 	deliver(ctx context.Context, i *item) error
 	close()
 }
 
-// sink is the queue of one sink. Its fields are guarded by the dispatcher's mu.
+// sink is the queue of one sink. mu of its deliveries guards it.
 type sink struct {
 	d      *deliveries
 	o      SinkOptions
 	bit    sinkSet
 	outlet outlet
-	width  int // concurrent deliveries
-	most   int // largest number of events in the queue
+	width  int // maximum concurrent deliveries
+	most   int // maximum number of events in the queue
 
-	lanes   map[string]*lane // by the subject of events
+	lanes   map[string]*lane // subject of events -> lane
 	ready   []*lane          // lanes whose first event may be delivered
-	waiting int              // events in all lanes
-	running int              // current deliveries
-	failing bool             // the last attempt failed, and this was logged
+	waiting int              // number of events in all lanes
+	running int              // number of goroutines that deliver
+	failing bool             // whether the last attempt failed, and this was logged
 }
 
-// lane is a queue of events with the same subject, which are delivered one after the other.
+// lane is the queue of the events with one subject. They are delivered in sequence.
 type lane struct {
 	about    string
 	items    []*item
-	failures int // of the first event
+	failures int // failed attempts of the first event
 }
 
 func newSink(d *deliveries, o SinkOptions, bit sinkSet, most int) *sink {
@@ -50,7 +51,7 @@ func newSink(d *deliveries, o SinkOptions, bit sinkSet, most int) *sink {
 	return s
 }
 
-// hasRoom reports whether the queue is at most half full, so that reading the outbox is worth it.
+// hasRoom reports whether the queue is at most half full. Only then is it worth reading the outbox.
 func (s *sink) hasRoom() bool { return s.waiting <= s.most/2 }
 
 func (s *sink) push(i *item) {
@@ -111,7 +112,7 @@ func (s *sink) after(l *lane, i *item, err error) {
 			d.log.Info().Str("sink", s.o.Name).Msg("events are delivered again")
 		}
 		s.next(l, i)
-	case d.attempts.Err() != nil: // cancelled by Close: the outbox keeps the event
+	case d.attempts.Err() != nil: // cancelled by close: the event stays in the outbox
 	case errors.As(err, &refused), !time.Now().Before(i.event.Time.Add(giveUpAfter)):
 		d.count.Events.Add(counters.EventDropped, 1)
 		d.log.Warn().Err(err).Str("sink", s.o.Name).Str("event", i.event.ID).Str("type", i.event.Type).Msg("event dropped")
@@ -138,7 +139,8 @@ func (s *sink) next(l *lane, i *item) {
 	s.d.done(s, i)
 }
 
-// again schedules another attempt for the first event of a lane; the last attempt is when the event is given up.
+// again schedules another attempt for the first event of a lane. The last attempt is at the time when the
+// event is old enough to be dropped (giveUpAfter).
 func (s *sink) again(l *lane, i *item) {
 	pause := min(retryMin<<min(l.failures, 10), retryMax)
 	l.failures++

@@ -15,13 +15,13 @@ import (
 	"troupe/messages/counters"
 )
 
-// endpoint is the other end of a sink over all runs of a story.
+// endpoint is the receiver of a sink during all processes of a story.
 type endpoint struct {
 	mu    sync.Mutex
 	rand  *rand.Rand
 	down  bool
-	took  []string // ids, as they were taken
-	twice int      // taken, and the host never knew
+	took  []string // ids of the received events, in order
+	twice int      // number of events that were received, but whose response was lost
 }
 
 func (p *endpoint) deliver(ctx context.Context, i *item) error {
@@ -39,7 +39,7 @@ func (p *endpoint) deliver(ctx context.Context, i *item) error {
 		return errDown
 	}
 	p.took = append(p.took, i.event.ID)
-	if p.rand.IntN(10) == 0 { // the answer is lost
+	if p.rand.IntN(10) == 0 { // the response is lost
 		p.twice++
 		return errDown
 	}
@@ -48,7 +48,7 @@ func (p *endpoint) deliver(ctx context.Context, i *item) error {
 
 func (p *endpoint) close() {}
 
-// socket is a shelf that a killed host does not reach any more.
+// socket is a shelf that a killed host can no longer reach.
 type socket struct {
 	*shelf
 	off atomic.Bool
@@ -62,13 +62,14 @@ func (s *socket) Commit(changes []Change, done func(error)) {
 	s.shelf.Commit(changes, done)
 }
 
-// One story: events come while sinks fail, go down and come back, the outbox refuses,
-// and the host ends, or is killed, and starts. In the end every sink has every event, those of one
-// placement in order, none more often than lost answers and kills explain, and nothing is left.
+// tell runs one random story. Events arrive while sinks fail, go down and come back, while the outbox refuses
+// commits, and while the host stops or is killed, and starts again. In the end, every sink has received every
+// event, and the events of one placement in order. Lost responses and kills explain all repeated events. The
+// outbox is empty.
 func tell(t *testing.T, seed uint64, kills bool) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := new(shelf)
-	pauses := rand.New(rand.NewPCG(seed, 100)) // used by the keeper alone
+	pauses := rand.New(rand.NewPCG(seed, 100)) // used by the keeper only
 	s.slow = func() time.Duration { return time.Duration(pauses.IntN(30)) * time.Millisecond }
 	ends := make([]*endpoint, 1+r.IntN(3))
 	var sinks []SinkOptions
@@ -80,7 +81,7 @@ func tell(t *testing.T, seed uint64, kills bool) {
 	var power *socket
 	run := func() *Dispatcher {
 		ready := make(chan struct{})
-		s.during = func() { <-ready } // no event moves before the ends are in place
+		s.during = func() { <-ready } // no event is delivered before the endpoints are in place
 		power = &socket{shelf: s}
 		d, err := New(Options{Sinks: sinks, Outbox: power, Counters: new(counters.Set), queue: 1 + r.IntN(8)})
 		if err != nil {
@@ -93,13 +94,13 @@ func tell(t *testing.T, seed uint64, kills bool) {
 		return d
 	}
 	d := run()
-	forgotten := 0 // deliveries that a killed host knew of, and the next one does not
+	forgotten := 0 // deliveries that a killed host had recorded in memory only
 	var ids []string
 	placements := map[string][]string{}
 	for n := range 150 {
 		subject := fmt.Sprint("p-", r.IntN(6))
 		e := placed(n, subject)
-		if r.IntN(4) == 0 { // of a FIFO topic: all placements of the queue in order
+		if r.IntN(4) == 0 { // a FIFO topic: the events of all placements of the queue are in order
 			e.Target, subject = topic+".fifo", "fifo"
 		}
 		ids = append(ids, e.ID)
@@ -150,7 +151,7 @@ func tell(t *testing.T, seed uint64, kills bool) {
 		for about, want := range placements {
 			var got []string
 			for _, id := range p.took {
-				again := slices.Contains(got, id) // once more, now that the host forgot
+				again := slices.Contains(got, id) // a repetition, because the host was killed
 				if slices.Contains(want, id) && (len(got) == 0 || got[len(got)-1] != id) && !(again && kills) {
 					got = append(got, id)
 				}

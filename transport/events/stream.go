@@ -15,22 +15,24 @@ import (
 
 const (
 	defaultBuffer      = 1024             // events
-	bufferBytesMax     = 8 << 20          // bounds the buffer, too
+	bufferBytesMax     = 8 << 20          // maximum bytes of the buffer
 	readersMax         = 64               // concurrent readers
-	heartbeat          = 15 * time.Second // how often a comment is sent on a silent stream
-	streamWriteTimeout = 10 * time.Second // ends a stalled reader
-	pumpMax            = 64               // events that a reader takes from the buffer at a time, so that the lock is held briefly
+	heartbeat          = 15 * time.Second // interval of comments on a stream without events
+	streamWriteTimeout = 10 * time.Second // maximum time for a write to a reader
+	// maximum events that a reader copies from the buffer at a time, so that it holds the lock briefly
+	pumpMax = 64
 )
 
-// stream serves GET /events: server-sent events. Readers share one buffer, in which each has a position. A reader that falls behind the
-// buffer is disconnected, and reconnects with the id of the last event that it received.
+// stream serves GET /events as server-sent events. All readers share one buffer, and each has a position in
+// it. A reader whose position is no longer in the buffer is disconnected. It reconnects with the id of the
+// last event that it received.
 type stream struct {
-	own  bool // show events of game sessions and player sessions, too
-	most int  // events in the buffer
+	own  bool // whether to show events of game sessions and player sessions
+	most int  // maximum number of events in the buffer
 
 	mu      sync.Mutex
 	buffer  []shown // oldest first
-	first   uint64  // number of the oldest
+	first   uint64  // number of the oldest event
 	bytes   int
 	more    chan struct{} // closed at the next event
 	readers int
@@ -82,7 +84,7 @@ func (s *stream) close() {
 	}
 }
 
-// filter selects events of a reader; an empty list selects all.
+// filter selects the events for a reader. An empty list selects all.
 type filter struct{ queues, matchmakers, types []string }
 
 func (f *filter) takes(e *shown) bool {
@@ -99,7 +101,7 @@ func (f *filter) takes(e *shown) bool {
 	return e.kind.Vendor() && (slices.Contains(names, e.name) || slices.Contains(names, e.arn))
 }
 
-// list reads a parameter that may be repeated, and that may have commas.
+// list splits the values of a parameter, which may be repeated and may contain commas.
 func list(values []string) (all []string) {
 	for _, v := range values {
 		for part := range strings.SplitSeq(v, ",") {
@@ -126,7 +128,7 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // the deadline of requests would end the stream
+	_ = control.SetReadDeadline(time.Time{}) // the read deadline of requests would end the stream
 	send := func(b []byte) bool {
 		_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 		_, err := w.Write(b)
@@ -135,10 +137,10 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	if send([]byte(": events of this host\n\n")) {
 		s.pump(r, next, f, send)
 	}
-	_ = control.SetWriteDeadline(time.Time{}) // the connection may have another request
+	_ = control.SetWriteDeadline(time.Time{}) // the connection may be used for another request
 }
 
-// pump sends events from a number on, until the reader or the host ends.
+// pump sends events, starting with number next, until the reader disconnects or the stream ends.
 func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) bool) {
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
@@ -170,8 +172,9 @@ func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) 
 	}
 }
 
-// from returns events from a number on, or from the nearest one that is kept, the number of the first, and a channel that is closed when
-// there are more; nil after the end of the stream.
+// from returns stored events, starting with number next, or with the nearest stored one. first is the number
+// of the first returned event. more is closed when there are further events; it is nil after the end of the
+// stream.
 func (s *stream) from(next uint64) (events []shown, first uint64, more <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +186,8 @@ func (s *stream) from(next uint64) (events []shown, first uint64, more <-chan st
 	return slices.Clone(events[:min(len(events), pumpMax)]), first, more
 }
 
-// enter returns the start of a new reader: after the event with the id last, at the oldest if that is gone, after the newest without an id.
+// enter returns the position of a new reader: after the event with the id last, or at the oldest event if
+// that event is no longer stored. Without an id, it is after the newest event.
 func (s *stream) enter(last string) (next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +199,7 @@ func (s *stream) enter(last string) (next uint64, ok bool) {
 		return s.first + uint64(len(s.buffer)), true
 	}
 	i := slices.IndexFunc(s.buffer, func(e shown) bool { return e.id == last })
-	return s.first + uint64(i+1), true // -1 + 1 is the oldest
+	return s.first + uint64(i+1), true // -1 + 1 is the oldest event
 }
 
 func (s *stream) leave() {
@@ -204,12 +208,13 @@ func (s *stream) leave() {
 	s.mu.Unlock()
 }
 
-// Since returns some of the events that the stream keeps, from number n on, each a JSON object; the number after them; and a channel that
-// is closed when there are more. Events that are not kept any more are left out. Without a channel, the events have ended.
+// Since returns stored events as JSON objects, starting with number n. next is the number that follows them.
+// more is closed when there are further events. Events that are no longer stored are skipped. If more is nil,
+// there will be no further events.
 func (d *Dispatcher) Since(n uint64) (events [][]byte, next uint64, more <-chan struct{}) {
 	kept, first, more := d.stream.from(n)
 	for _, e := range kept {
-		_, data, _ := bytes.Cut(e.frame, []byte("\ndata: ")) // without the fields around it
+		_, data, _ := bytes.Cut(e.frame, []byte("\ndata: ")) // only the data field of the frame
 		events = append(events, bytes.TrimSuffix(data, []byte("\n\n")))
 	}
 	return events, first + uint64(len(events)), more

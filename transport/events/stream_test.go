@@ -19,7 +19,7 @@ type reading struct {
 	response *http.Response
 }
 
-// read opens a stream, and returns once the host says that it has.
+// read opens a stream, and returns after the host has accepted it.
 func read(t *bubble, address, last string) *reading {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -47,7 +47,7 @@ func read(t *bubble, address, last string) *reading {
 	return read
 }
 
-// next is the next event: its id, type and data.
+// next returns the next event of the stream.
 func (r *reading) next(t *bubble) (id, kind, data string) {
 	t.Helper()
 	for {
@@ -89,7 +89,7 @@ func TestStreamShowsWhatHappensFromThenOn(t *testing.T) {
 		typed := read(t, address+"?types=PlacementFailed&types=PlacementTimedOut", "")
 		matched := read(t, address+"?matchmaker=m", "")
 		byARN := read(t, address+"?queue=arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/queue-3", "")
-		own := placed(2, "p") // nobody asked for those of the host
+		own := placed(2, "p") // no reader subscribes to events of game sessions
 		own.Kind = messages.EventGameSession
 		d.Post(own)
 		for n, queue := range []string{"queue-1", "queue-2", "queue-3"} {
@@ -100,7 +100,7 @@ func TestStreamShowsWhatHappensFromThenOn(t *testing.T) {
 			}
 			d.Post(e)
 		}
-		time.Sleep(2 * time.Minute) // streams outlive the server's ReadTimeout
+		time.Sleep(2 * time.Minute) // streams continue beyond the server's ReadTimeout
 		last := placed(6, "p")
 		last.Type, last.Name = "PlacementFailed", "queue-3"
 		d.Post(last)
@@ -135,7 +135,8 @@ func TestStreamGoesOnBehindTheLastEventSeen(t *testing.T) {
 			ids[n] = publicID(&e)
 			d.Post(e)
 		}
-		for last, want := range map[int]int{9: 10, 7: 8, 2: 7} { // 2 is not there any more: the oldest that is
+		// 2 is no longer stored, so the stream begins with the oldest stored event
+		for last, want := range map[int]int{9: 10, 7: 8, 2: 7} {
 			r := read(t, address, ids[last])
 			for ; want < len(ids); want++ {
 				if id, _, _ := r.next(t); id != ids[want] {
@@ -167,8 +168,7 @@ func TestStreamBoundsItsReaders(t *testing.T) {
 	})
 }
 
-// A reader that is slower than the buffer is long is let go, and the buffer is bounded in
-// bytes as in events.
+// A reader that falls behind the buffer is disconnected. The buffer is limited in bytes as well as in events.
 func TestASlowReaderIsLetGo(t *testing.T) {
 	s := newStream(StreamOptions{Buffer: 100})
 	next, ok := s.enter("")
@@ -207,7 +207,7 @@ func TestASilentStreamShowsThatItLives(t *testing.T) {
 	})
 }
 
-// What happens as the host stops is shown to those who read already.
+// Connected readers still receive the events that happen while the host stops.
 func TestTheEndOfTheHostCutsNothingOffAStream(t *testing.T) {
 	inBubble(t, func(t *bubble) {
 		d := begin(t, new(shelf), Options{})

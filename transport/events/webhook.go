@@ -22,7 +22,7 @@ type webhook struct {
 	pool   *http.Transport
 }
 
-const answerMax = 64 << 10 // bounds how much of an answer is read, so that its connection can be reused
+const answerMax = 64 << 10 // maximum bytes of a response that are read, so that its connection can be reused
 
 func newWebhook(o SinkOptions, from origin, dial func(ctx context.Context, network, address string) (net.Conn, error)) *webhook {
 	if dial == nil {
@@ -41,7 +41,7 @@ func newWebhook(o SinkOptions, from origin, dial func(ctx context.Context, netwo
 
 func (w *webhook) close() { w.pool.CloseIdleConnections() }
 
-// notification is an event in the format of an SNS message, signed by X-Signature-256 only.
+// notification is an event in the format of an SNS message. It is signed with X-Signature-256 only.
 type notification struct {
 	Type             string
 	MessageID        string `json:"MessageId"`
@@ -54,14 +54,14 @@ type notification struct {
 	UnsubscribeURL   string
 }
 
-// request returns the POST of an event, the same for every attempt.
+// request returns the POST request for an event. It is the same for every attempt.
 func (w *webhook) request(ctx context.Context, i *item) (*http.Request, error) {
 	body, header := w.origin.render(&i.event), make(http.Header)
 	header.Set("Content-Type", "application/json")
 	header.Set("User-Agent", "troupe")
 	if w.o.Type == TypeSNS {
 		id, topic := publicID(&i.event), i.event.Target
-		if topic == "" { // the sink gets all events
+		if topic == "" { // the sink gets events without a target
 			topic = i.event.ARN
 		}
 		body = encode(notification{
@@ -85,7 +85,7 @@ func (w *webhook) request(ctx context.Context, i *item) (*http.Request, error) {
 	return r, err
 }
 
-// deliver posts an event. 2xx is a success; 4xx except 408 and 429 is a refusal.
+// deliver posts an event. A 2xx response is a success. A 4xx response is a refusal, except 408 and 429.
 func (w *webhook) deliver(ctx context.Context, i *item) error {
 	r, err := w.request(ctx, i)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *webhook) deliver(ctx context.Context, i *item) error {
 	}
 	answer, err := w.client.Do(r)
 	if err != nil {
-		var named *url.Error // its text has the URL, which may contain secrets
+		var named *url.Error // its text contains the URL, which may contain secrets
 		if errors.As(err, &named) {
 			err = named.Err
 		}

@@ -6,7 +6,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// upPool is a quiet pool with one confirmed peer.
+// upPool returns a quiet pool with one confirmed peer.
 func upPool(t testing.TB) (*Pool, *fakeConn, *Association) {
 	t.Helper()
 	p, conn := quietPool(t, nil)
@@ -68,7 +68,7 @@ func TestInboundAllocatesNothing(t *testing.T) {
 	})
 }
 
-// The whole way through real sockets: reader and writer of both sides.
+// The complete path over real sockets allocates nothing: reader and writer of both sides.
 func TestEchoAllocatesNothing(t *testing.T) {
 	h := newHost(t, onSockets)
 	e := &echo{}

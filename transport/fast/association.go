@@ -14,59 +14,61 @@ import (
 	"troupe/messages/wire"
 )
 
-// Handler receives the packets of an Association. If it is a zerolog.LogObjectMarshaler, it says in lines of the log which
-// player an association is about: a peer id alone is that of many game sessions.
+// Handler receives the packets of an Association. If it also implements zerolog.LogObjectMarshaler, it identifies the
+// player in log lines. A peer id alone is ambiguous, because many game sessions use the same ids.
 type Handler interface {
-	// OnFast takes one packet (without its length) that came from the peer's bound address with a new number: all but -5 and -7,
-	// built-in commands included. The packet is well formed, valid only during the call, and its sender field is the peer. Calls
-	// come from the socket's reader, one at a time for one association, and hold up every peer of that socket: the handler must
-	// not block, and must not call Pool.Close.
+	// OnFast handles one packet, without its length, that came from the peer's bound address with a new number. It gets
+	// all packets except -5 and -7, including built-in commands. The packet is well formed and valid only during the
+	// call. Its sender field is the peer. Calls come from the socket's reader, one at a time for each association. A
+	// call delays all peers of the socket, so it must not block. It must not call Pool.Close.
 	OnFast(packet []byte)
 }
 
-// frameMax is the largest frame that Send accepts, in bytes of its Len: its datagram stays within datagramMax.
+// frameMax is the largest Len of a frame that Send accepts, in bytes. A larger one would exceed datagramMax.
 const frameMax = datagramMax - 7
 
-// numberSize is the most bytes that a number adds to a unit: tag and varint.
+// numberSize is the most bytes that a number adds to a unit: a tag and a varint.
 const numberSize = 6
 
-// Association is one logged-in peer on one socket. No method blocks, any goroutine may call them, after Close in vain.
+// Association is one logged-in peer on one socket. No method blocks. All methods are safe for
+// concurrent use. After Close they have no effect.
 type Association struct {
 	pool    *Pool
-	sock    *socket // nil: no socket is left for it, it never becomes ready
+	sock    *socket // nil if no socket was left for it; then it never becomes ready
 	key     key
 	peer    messages.PeerID
 	port    uint16
 	handler Handler
 
-	// live is the current life of the binding while it is confirmed, else 0. Written under mu.
+	// live is the current value of life while the binding is confirmed, otherwise 0. It is written under mu.
 	live atomic.Uint32
 
-	// mu makes numbers and places in the socket's queue agree. Order: mu, then the queue's.
+	// mu makes the order of numbers the same as the order in the socket's queue. Lock order: mu, then the queue's mu.
 	mu     sync.Mutex
-	bind   *binding // nil: unbound; made for the first datagram
-	number int32    // of the next datagram to the peer
-	life   uint32   // counts the changes of bind, from 1
+	bind   *binding // nil while unbound; created for the first datagram
+	number int32    // number of the next datagram to the peer
+	life   uint32   // counts the changes of bind, starting at 1
 	closed bool
 
-	index int32 // in the socket's list of namesakes; guarded by the socket's lock
+	index int32 // index in the socket's list of namesakes; guarded by the socket's mu
 
-	// outgoing is of the socket's writer: the peer's last datagram in the batch of a turn.
+	// outgoing is used by the socket's writer. last is the index of the peer's last datagram in the batch of that turn.
 	outgoing struct {
 		turn uint64
 		last int32
 	}
 }
 
-// Port returns the port to announce as fastPort; it never changes.
+// Port returns the port to announce as fastPort. It never changes.
 func (a *Association) Port() uint16 { return a.port }
 
-// Ready reports whether fast messages go by UDP: the address is confirmed (realtime.md 7.3). It costs one atomic load.
+// Ready reports whether fast messages use UDP, which they do once the address is confirmed
+// (realtime.md 7.3). It costs one atomic load.
 func (a *Association) Ready() bool { return a.live.Load() != 0 }
 
-// Send queues f for the peer with the next number of the peer's own series (realtime.md 9). It takes a reference of its own;
-// the caller keeps its own. It returns false if it has not queued f: the association is not ready, the socket's queue is full,
-// or f is over 2041 bytes; the last two are counted. The caller checks whether the payload fits the channel (1200 bytes).
+// Send queues f for the peer with the next number of the peer's series (realtime.md 9). It retains its own reference to f; the
+// caller keeps its reference. It returns false if f is not queued: the association is not ready, the socket's queue is full,
+// or f is over 2041 bytes. The last two cases are counted. The caller checks that the payload fits the channel (1200 bytes).
 func (a *Association) Send(f *wire.Frame) bool {
 	if a.live.Load() == 0 {
 		return false
@@ -81,9 +83,9 @@ func (a *Association) Send(f *wire.Frame) bool {
 	return life != 0 && a.push(f, life)
 }
 
-// push numbers f and queues it to the bound address; only then it uses up a number. The caller holds mu.
+// push numbers f and queues it for the bound address. If it cannot queue f, it does not use up a number. The caller holds mu.
 func (a *Association) push(f *wire.Frame, life uint32) bool {
-	if a.number == math.MaxInt32 { // clients do not handle wrap-around: this login's numbers are used up
+	if a.number == math.MaxInt32 { // clients do not support wrap-around, so this login can send no more
 		return false
 	}
 	d := datagram{frame: f.Retain(), to: a.bind.addr, owner: a, number: a.number, life: life}
@@ -96,8 +98,8 @@ func (a *Association) push(f *wire.Frame, life uint32) bool {
 	return true
 }
 
-// Close ends the association and frees its peer id and address on the socket; idempotent. One packet that was accepted before
-// may still reach the handler. Queued datagrams are dropped.
+// Close ends the association and frees its peer id and address on the socket. It is idempotent. One packet that was
+// accepted before may still reach the handler. Queued datagrams are dropped.
 func (a *Association) Close() {
 	a.mu.Lock()
 	if a.closed {
@@ -112,8 +114,8 @@ func (a *Association) Close() {
 	}
 }
 
-// Restart: the peer reports on its authenticated reliable channel that it hears nothing here. The association is then not ready
-// until the peer has confirmed an address again. A contested association stays off.
+// Restart is called when the peer reports, on its authenticated reliable channel, that it receives nothing here. The
+// association is then not ready until the peer has confirmed an address again. A contested association stays off.
 func (a *Association) Restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,9 +125,9 @@ func (a *Association) Restart() {
 	}
 }
 
-// publish shows the state of the binding to Ready, Send and the writer. The caller holds mu.
+// publish makes the state of the binding visible to Ready, Send and the writer. The caller holds mu.
 func (a *Association) publish(ready bool) {
-	if a.life++; a.life == 0 { // 0 is for acks
+	if a.life++; a.life == 0 { // 0 is reserved for acks
 		a.life = 1
 	}
 	was := a.live.Load() != 0
@@ -143,10 +145,11 @@ func (a *Association) publish(ready bool) {
 	}
 }
 
-// receive passes on a well-formed packet, of a datagram of size bytes, if the rules allow it. The socket's reader calls it.
+// receive passes on a well-formed packet if the binding's rules allow it. size is the size of its
+// datagram, in bytes. The socket's reader calls it.
 func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte, size int, now time.Duration) {
 	k := kindOf(h.OpCode)
-	// The answer is at most three times the request (RL-27). No known client's -5 is that small.
+	// The answer may be at most three times as large as the request (RL-27). Known clients send a -5 that is large enough.
 	if k == connect && 3*size < a.ackMax() {
 		a.pool.refuse(counters.DropFastMalformed, from, a.peer, now)
 		return
@@ -163,7 +166,7 @@ func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte
 	}
 }
 
-// decide asks the rules, publishes what changed and queues the answer.
+// decide applies the rules of the binding, publishes the change and queues the answer.
 func (a *Association) decide(from netip.AddrPort, k kind, number int32, now time.Duration) decision {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +195,7 @@ func (a *Association) ackMax() int {
 	return ack.Len() + numberSize
 }
 
-// elsewhere handles the number of a datagram that names the peer and comes from another IP address.
+// elsewhere handles a datagram that names the peer but comes from another IP address.
 func (a *Association) elsewhere(from netip.AddrPort, number int32, now time.Duration) {
 	a.mu.Lock()
 	d := refused(counters.DropFastUnknownSender)
@@ -237,7 +240,7 @@ func (a *Association) logChange(c change, from netip.AddrPort) {
 	}
 }
 
-// aboutPeer adds to a line of the log whose fast channel it is about.
+// aboutPeer adds to a log line which player the fast channel belongs to.
 func aboutPeer(e *zerolog.Event, h Handler, peer messages.PeerID) *zerolog.Event {
 	if known, ok := h.(zerolog.LogObjectMarshaler); ok {
 		return e.EmbedObject(known)

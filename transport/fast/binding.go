@@ -9,28 +9,29 @@ import (
 
 // Limits of the address rules (reliability.md 6).
 const (
-	// silence is that of the bound address after which a confirmed binding may move. Within it, two addresses count as active at once.
+	// silence is how long the bound address must be silent before a confirmed binding may move. Otherwise both
+	// addresses count as active at the same time.
 	silence = 2 * time.Second
-	// moveEvery is the least time between two moves of a confirmed binding.
+	// moveEvery is the shortest time between two moves of a confirmed binding.
 	moveEvery = 5 * time.Second
-	// jumpMax is how far above the highest number a claim from another address may be. The client counts all it sends, so its own
-	// next number is near; a guess is not.
+	// jumpMax is how far the number of a claim from another address may be above the highest number. The client numbers
+	// everything it sends, so its real next number is close; a guessed number is not.
 	jumpMax = 4096
-	// recent is how recently the bound address must have been heard for another IP address to cast doubt on it. Otherwise anybody
-	// could switch off the fast channel of peers that only receive.
+	// recent limits rule 6: another IP address can cause doubt only if the bound address was heard within this time.
+	// Otherwise anybody could switch off the fast channel of peers that only receive.
 	recent = 30 * time.Second
 )
 
-// state is what is known of a peer's UDP address (realtime.md 7.3).
+// state is what is known about a peer's UDP address (realtime.md 7.3).
 type state uint8
 
 const (
-	unbound   state = iota + 1 // no -5 yet
-	known                      // -5 received, -6 sent; game data by WebSocket
-	confirmed                  // the client proved that it got -6
-	doubted                    // was confirmed; now silent while its peer seems to speak from elsewhere: game data by WebSocket
-	followed                   // went with the client's data to an address that has proved nothing: game data by WebSocket
-	contested                  // two active addresses: off until the next login
+	unbound   state = iota + 1 // no -5 has arrived
+	known                      // -5 received and -6 sent; game data uses WebSocket
+	confirmed                  // the client has proved that it received the -6
+	doubted                    // was confirmed, but is silent while its peer seems to send from elsewhere; game data uses WebSocket
+	followed                   // moved with the client's data to an address that is not proved; game data uses WebSocket
+	contested                  // two addresses are active; off until the next login
 )
 
 // kind is the kind of a datagram.
@@ -42,14 +43,14 @@ const (
 	data                      // everything else
 )
 
-// action is what to do with a datagram.
+// action says what to do with a datagram.
 type action uint8
 
 const (
-	discard action = iota + 1 // count decision.drop
-	reply                     // answer with one fresh -6
-	consume                   // a handshake packet that needs no answer
-	deliver                   // pass it on
+	discard action = iota + 1 // drop it and count decision.drop
+	reply                     // answer with one new -6
+	consume                   // no action: a handshake packet that needs no answer
+	deliver                   // pass it to the handler
 )
 
 // change is the effect of a datagram on the binding.
@@ -57,18 +58,18 @@ type change uint8
 
 const (
 	unchanged    change = iota
-	nowBound            // unbound to known
-	nowRebound          // known, at another address
-	nowMoved            // to known or followed, at another address than the confirmed one
+	nowBound            // from unbound to known
+	nowRebound          // still known, but at another address
+	nowMoved            // to known or followed, at another address than before
 	nowConfirmed        // to confirmed
-	nowDoubted          // confirmed to doubted
+	nowDoubted          // from confirmed to doubted
 	nowContested
 )
 
 // decision is the binding's answer to one datagram.
 type decision struct {
 	action action
-	drop   counters.Drop // with discard: why
+	drop   counters.Drop // the reason; discard only
 	change change
 }
 
@@ -76,62 +77,63 @@ func refused(why counters.Drop) decision { return decision{action: discard, drop
 
 // binding is the address of one peer's fast channel and the rules by which it
 // changes. It is pure: no sockets, no clock, no locks. The caller has checked
-// that the datagram is well formed and names the peer, and, with the same-IP
-// rule, that its IP is that of the peer's WebSocket. Times count from any fixed
-// moment.
+// that the datagram is well formed and names the peer. With the same-IP rule,
+// the caller has also checked that its IP is that of the peer's WebSocket. Times
+// count from any fixed moment.
 //
-// The rules, in the order they are asked:
+// A datagram is "heard" if its number passed the check, so replays do not count.
+// The first rule that applies decides:
 //
-//  1. contested: everything is dropped.
-//  2. unbound: a -5 binds, anything else is from a wrong address.
-//  3. From the bound address: a number not above the highest is stale, -5
-//     included (a client numbers every repeat anew, so an old number is a
-//     duplicate, and answering it would answer one request twice). A newer -5 is
-//     answered and changes nothing else; anything newer confirms, but in
-//     state followed only a -7 does: a client that has not noticed the move sends
-//     data all the time, which proves nothing.
-//  4. A -5 from another address, state known, same IP: binds there.
+//  1. Contested: everything is dropped.
+//  2. Unbound: a -5 binds its address. Anything else comes from a wrong address.
+//  3. From the bound address: a number not above the highest is stale, also that
+//     of a -5. (A client numbers every repetition anew. An old number is a
+//     duplicate, and an answer would answer one request twice.) A newer -5 is
+//     answered and changes nothing else. Any other newer packet confirms the
+//     address. In state followed only a -7 does: a client that has not noticed
+//     the move sends data all the time, which proves nothing.
+//  4. A -5 from another address, with the same IP, in state known: binds there.
 //  5. Any other datagram from another address moves the binding there if it is
-//     plausible: same IP, a number 1 to 4096 above the highest, after 2 s of
-//     silence of the bound address, 5 s after the last move. A NAT that changes a
-//     port does this, and a stock client never does another handshake. After a -5
-//     the state is known, else followed.
-//  6. What rule 5 refuses only for the 5 s or for the IP shows that the bound
-//     address may be dead: confirmed becomes doubted. From another IP this takes
-//     an address that was heard within the last 30 s.
+//     plausible: it has the same IP and a number 1 to 4096 above the highest, the
+//     bound address has been silent for 2 s, and the last move was 5 s ago or
+//     more. A NAT that changes a port causes this, and a stock client never
+//     repeats the handshake. After a -5 the state is known, otherwise followed.
+//  6. If rule 5 refuses a datagram only because of the 5 s or because of its IP,
+//     the bound address may be dead: confirmed becomes doubted. For another IP
+//     the bound address must also have been heard within the last 30 s.
 //
-// Two addresses are active at once, and the binding is contested, when the bound
-// address is heard within 2 s after a plausible -5 that was refused because
-// it was not silent, and when an address that lost the binding is heard (with a
-// number it had not used) within 2 s after losing it. "Heard" means a datagram
-// that passed the number check: replays keep nothing alive.
+// The binding becomes contested when two addresses are active at once. That is
+// the case in two situations. First, a plausible -5 was refused because the bound
+// address was not silent, and the bound address is heard within 2 s after that.
+// Second, an address that lost the binding is heard, with a number it had not
+// used, within 2 s after losing it.
 type binding struct {
-	// anyIP is set where the same-IP rule is off. It frees the first -5 and rule 4 only: a guess from elsewhere must not lock the
-	// true client out before it is confirmed, nor touch it afterwards.
+	// anyIP is set if the same-IP rule is off. Then the first -5 and rule 4 accept any IP. The other rules do not change.
+	// So a guess from elsewhere cannot lock out the true client before it is confirmed, and cannot affect it afterwards.
 	anyIP bool
 
 	state   state
 	addr    netip.AddrPort
 	highest int32         // number of the newest datagram from addr
-	heard   time.Duration // when it came
+	heard   time.Duration // when that datagram came
 
-	moved    time.Duration // when a confirmed binding moved last
+	moved    time.Duration // when a confirmed binding last moved
 	everMove bool
 
-	claimed      bool          // a plausible claim was refused
-	claimedUntil time.Duration // until when hearing addr makes it a contest
+	claimed      bool          // a plausible -5 from another address was refused
+	claimedUntil time.Duration // until then a datagram from addr makes the binding contested
 
-	lost        netip.AddrPort // the address that lost the binding, if any
+	lost        netip.AddrPort // the address that lost the binding; invalid if there is none
 	lostHighest int32
-	lostUntil   time.Duration // until when hearing it makes it a contest
+	lostUntil   time.Duration // until then a datagram from lost makes the binding contested
 }
 
-// receive decides on one datagram and carries the decision out on b.
+// receive decides about one datagram and applies the decision to b.
 func (b *binding) receive(from netip.AddrPort, k kind, number int32, now time.Duration) decision {
 	switch {
 	case b.state == contested:
 		return refused(counters.DropFastContested)
-	case number < 0: // no client counts below 0
+	case number < 0: // clients do not use negative numbers
 		return refused(counters.DropFastMalformed)
 	case b.state == unbound:
 		if k != connect {
@@ -150,7 +152,7 @@ func (b *binding) receive(from netip.AddrPort, k kind, number int32, now time.Du
 	}
 }
 
-// fromBound is rule 3.
+// fromBound implements rule 3.
 func (b *binding) fromBound(k kind, number int32, now time.Duration) decision {
 	if number <= b.highest {
 		return refused(counters.DropFastStale)
@@ -172,7 +174,7 @@ func (b *binding) fromBound(k kind, number int32, now time.Duration) decision {
 	return d
 }
 
-// rebind is rule 4.
+// rebind implements rule 4.
 func (b *binding) rebind(from netip.AddrPort, number int32, now time.Duration) decision {
 	if !b.anyIP && from.Addr() != b.addr.Addr() { // D-107
 		return refused(counters.DropFastWrongAddress)
@@ -182,7 +184,7 @@ func (b *binding) rebind(from netip.AddrPort, number int32, now time.Duration) d
 	return decision{action: reply, change: nowRebound}
 }
 
-// claim is rule 5.
+// claim implements rule 5.
 func (b *binding) claim(from netip.AddrPort, k kind, number int32, now time.Duration) decision {
 	switch {
 	case from.Addr() != b.addr.Addr():
@@ -214,7 +216,7 @@ func (b *binding) claim(from netip.AddrPort, k kind, number int32, now time.Dura
 // near reports whether a number may be the client's next one.
 func (b *binding) near(number int32) bool { return number > b.highest && number-b.highest <= jumpMax }
 
-// elsewhere handles the number of a datagram from another IP address, to which the binding never moves.
+// elsewhere handles a datagram from another IP address, to which the binding never moves.
 func (b *binding) elsewhere(number int32, now time.Duration) decision {
 	if quiet := now - b.heard; b.near(number) && quiet >= silence && quiet < recent {
 		return b.doubt()
@@ -222,7 +224,7 @@ func (b *binding) elsewhere(number int32, now time.Duration) decision {
 	return refused(counters.DropFastWrongAddress)
 }
 
-// doubt is rule 6.
+// doubt implements rule 6.
 func (b *binding) doubt() decision {
 	d := refused(counters.DropFastWrongAddress)
 	if b.state == confirmed {
@@ -231,8 +233,8 @@ func (b *binding) doubt() decision {
 	return d
 }
 
-// restart handles the report of a client, over its WebSocket, that it receives nothing here: the address has to confirm again,
-// and another may replace it by rule 4. It reports whether that changed anything.
+// restart handles a client's report, over its WebSocket, that it receives nothing here. The address must be confirmed
+// again, and by rule 4 another one may replace it. restart reports whether the state changed.
 func (b *binding) restart() bool {
 	switch b.state {
 	case confirmed, doubted, followed:
@@ -242,13 +244,13 @@ func (b *binding) restart() bool {
 	return false
 }
 
-// bind sets from as the address, which has to be confirmed, and restarts its numbers.
+// bind sets from as the address, which is not confirmed yet. The highest number becomes number.
 func (b *binding) bind(from netip.AddrPort, number int32, now time.Duration) {
 	b.state, b.addr, b.highest, b.heard, b.claimed = known, from, number, now, false
 }
 
-// lose remembers for a time that the bound address loses the binding, beside one that lost it earlier: two quick claims from
-// two ports must not make the first owner forgotten.
+// lose records for a time that the bound address loses the binding. An address that lost it a short time before stays
+// recorded instead. Otherwise two quick claims from two ports could hide the first owner.
 func (b *binding) lose(now time.Duration) {
 	if b.lost.IsValid() && now < b.lostUntil {
 		return

@@ -11,20 +11,19 @@ import (
 	"troupe/messages/counters"
 )
 
-// oracle watches a binding from outside and knows the rules as sentences about
-// what may follow what. It is a plain value.
+// oracle observes a binding from outside. It states the rules as conditions on which change may
+// follow which datagram. It is a plain value.
 type oracle struct {
 	highest   int32         // number of the newest accepted datagram of the bound address
-	heard     time.Duration // when it came
-	move      time.Duration // last move of a confirmed binding, 0 none
-	claim     time.Duration // last refused plausible claim while the owner was active, 0 none
+	heard     time.Duration // when that datagram came
+	move      time.Duration // time of the last move of a confirmed binding; 0 if none
+	claim     time.Duration // time of the last refused plausible claim while the bound address was active; 0 if none
 	displaced netip.AddrPort
 	lostAt    time.Duration
 	lostNum   int32
 }
 
-// observe passes one datagram to b and returns which rule the outcome breaks.
-// Now is above 0.
+// observe passes one datagram to b and returns an error that names the broken rule. now must be above 0.
 func (o *oracle) observe(b *binding, from netip.AddrPort, k kind, number int32, now time.Duration) error {
 	before := *b
 	d := b.receive(from, k, number, now)

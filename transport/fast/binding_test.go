@@ -16,7 +16,7 @@ var (
 	addrB  = netip.MustParseAddrPort("192.0.2.2:1000") // another IP
 )
 
-// step is one datagram and the decision it must meet.
+// step is one datagram and the expected decision.
 type step struct {
 	at     time.Duration
 	from   netip.AddrPort
@@ -195,8 +195,7 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// TestBindingExhaustive runs every sequence of five datagrams out of a small
-// alphabet and holds it to the rules.
+// TestBindingExhaustive runs every sequence of five datagrams from a small set, and checks the rules.
 func TestBindingExhaustive(t *testing.T) {
 	type event struct {
 		from   netip.AddrPort

@@ -10,9 +10,9 @@ import (
 	"troupe/messages/wire"
 )
 
-// The checks of realtime.md 21, as far as this layer decides them.
+// The checks of realtime.md 21, as far as this layer is responsible for them.
 
-// Each -5 is answered from the announced port, and -6 and messages share one row of numbers.
+// Each -5 is answered from the announced port. The -6 and the messages share one series of numbers.
 // RT-20, RT-21, RT-25.
 func TestConnectsAreAnsweredWithRisingNumbers(t *testing.T) {
 	h := newHost(t, nil)
@@ -25,7 +25,7 @@ func TestConnectsAreAnsweredWithRisingNumbers(t *testing.T) {
 		c.connect()
 	}
 	for n := range int32(10) {
-		c.serverAck(n) // receive checks the source
+		c.serverAck(n) // receive checks the source address
 	}
 	if a.Ready() || a.Addr() != c.addr() {
 		t.Fatalf("ready %v, address %v, want %v", a.Ready(), a.Addr(), c.addr())
@@ -72,11 +72,11 @@ func TestReadyOnlyAfterTheAck(t *testing.T) {
 			if !send(a, "now") {
 				t.Fatal("not sent")
 			}
-			c.message("now", 1) // refused sends used up no number
+			c.message("now", 1) // refused sends have not used up a number
 			if n := h.count.Connections.Get(counters.UDP); n != 1 {
 				t.Fatalf("gauge %d", n)
 			}
-			in.empty(t) // -5 and -7 stay here
+			in.empty(t) // -5 and -7 are not delivered
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestEachRecipientHasItsOwnNumbers(t *testing.T) {
 	a, in := h.open(1, local)
 	b, _ := h.open(2, local)
 	ca, cb := h.confirm(a, "127.0.0.1"), h.confirm(b, "127.0.0.1")
-	for range 5 { // b is ahead of a
+	for range 5 { // b's numbers are ahead of a's
 		send(b, "only b")
 	}
 	for n := range int32(5) {
@@ -123,7 +123,7 @@ func TestEachRecipientHasItsOwnNumbers(t *testing.T) {
 	cb.message("relayed", 6)
 }
 
-// RT-28 is the gateway's: this layer only refuses what is no datagram.
+// RT-28 is the gateway's task. This layer refuses only what does not fit a datagram.
 func TestTooLargeIsNotSent(t *testing.T) {
 	h := newHost(t, nil)
 	a, _ := h.open(1, local)
@@ -182,7 +182,7 @@ func TestBothFamilies(t *testing.T) {
 			}
 			_ = probe.Close()
 			h := newHost(t, func(o *Options) { onSockets(o); o.Addr = addr })
-			// The WebSocket's address may come in its mapped form.
+			// The WebSocket's address may be in its mapped form.
 			a, in4 := h.open(1, netip.MustParseAddr("::ffff:127.0.0.1"))
 			b, in6 := h.open(2, netip.IPv6Loopback())
 			if a.Port() != b.Port() {

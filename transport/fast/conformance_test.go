@@ -23,8 +23,7 @@ import (
 func TestConformance(t *testing.T)        { transporttest.RunDatagrams(t, conforming{}) }
 func TestConformanceSecured(t *testing.T) { transporttest.RunDatagrams(t, conforming{secured: true}) }
 
-// conforming is the plain channel, or the secured one, as the conformance suite
-// sees it.
+// conforming is the plain channel or the secured one, as an implementation for the conformance suite.
 type conforming struct{ secured bool }
 
 func (conforming) NewestWins() bool { return true }
@@ -44,7 +43,7 @@ func (c conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) 
 	return s
 }
 
-// listenOn is Options.ListenPacket on a node.
+// listenOn returns an Options.ListenPacket that uses a node.
 func listenOn(node *memnet.Node) func(network, address string) (transport.PacketConn, error) {
 	return func(_, address string) (transport.PacketConn, error) {
 		_, port, _ := net.SplitHostPort(address)
@@ -101,7 +100,7 @@ func (s *conformingPool) Dial(ctx context.Context, up func([]byte), down func(in
 			}
 		}
 	})
-	// The handshake (realtime.md 7.3), repeated as a client repeats it.
+	// Repeat the handshake (realtime.md 7.3) as a client does.
 	for !a.Ready() {
 		shake := wire.AppendUDPConnect
 		if acked.Load() {
@@ -125,7 +124,7 @@ func (s *conformingPool) Stop() {
 	s.running.Wait()
 }
 
-// upward hands payloads to the suite.
+// upward passes payloads to the suite.
 type upward func(payload []byte)
 
 func (u upward) OnFast(packet []byte) {
@@ -144,7 +143,7 @@ func headerOf(unit []byte) (h wire.Header, ok bool) {
 	return h, err == nil && h.Parse(packet) == nil
 }
 
-// numbered is a client that numbers all it sends.
+// numbered is a client that numbers everything it sends.
 type numbered struct {
 	peer  int32
 	write func(b []byte) bool
@@ -160,7 +159,7 @@ func (c *numbered) send(compose func(number int32) []byte) bool {
 	return c.write(compose(c.next - 1))
 }
 
-// pair returns both ends, given what sends at the host's and closes it.
+// pair returns both ends. send sends from the host's end, and closeHost closes that.
 func (c *numbered) pair(send func(f *wire.Frame) bool, closeHost func()) *transporttest.DatagramPair {
 	return &transporttest.DatagramPair{
 		Up: func(payload []byte) bool {

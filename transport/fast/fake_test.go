@@ -11,14 +11,13 @@ import (
 	"troupe/transport"
 )
 
-// written is one datagram a fakeConn was given.
+// written is one datagram that was written to a fakeConn.
 type written struct {
 	to    netip.AddrPort
 	bytes []byte
 }
 
-// fakeConn is a socket without a network. Reads give the errors of readErrs,
-// then wait for Close. Writes are kept.
+// fakeConn is a socket without a network. Reads return the errors of readErrs and then block until Close. Writes are stored.
 type fakeConn struct {
 	readErrs []error
 	writeErr error
@@ -28,7 +27,7 @@ type fakeConn struct {
 	mu      sync.Mutex
 	reads   int
 	written []written
-	discard bool // keep no writes
+	discard bool // do not store writes
 }
 
 func (c *fakeConn) ReadFromUDPAddrPort([]byte) (int, netip.AddrPort, error) {
@@ -58,8 +57,7 @@ func (c *fakeConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) 
 func (c *fakeConn) LocalAddr() net.Addr { return &net.UDPAddr{Port: 33400} }
 func (c *fakeConn) Close() error        { c.once.Do(func() { close(c.closed) }); return nil }
 
-// drain does the writer's work for a socket that has none: all that is queued
-// now.
+// drain does the work of the writer for a socket that has none: it sends everything that is queued now.
 func (c *fakeConn) drain(s *socket) {
 	for w := newWriter(s); s.out.length() > 0; {
 		w.round()
@@ -72,11 +70,10 @@ func (q *queue) length() int {
 	return q.count
 }
 
-// defaults are the options of a channel that is on.
+// defaults returns options for an enabled channel.
 func defaults() Options { return Options{Addr: ":33400", Enabled: true, SameIP: true}.filled() }
 
-// quietPool is a pool whose main socket is a fakeConn and has no goroutines: the
-// test is the reader and the writer.
+// quietPool returns a pool whose main socket is a fakeConn. The pool has no goroutines; the test acts as reader and writer.
 func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
 	t.Helper()
 	conn := &fakeConn{closed: make(chan struct{})}
@@ -94,7 +91,7 @@ func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
-		conn.drain(p.main) // gives the references back
+		conn.drain(p.main) // releases the references to the frames
 	})
 	return p, conn
 }
@@ -103,7 +100,7 @@ func clientAddr(port uint16) netip.AddrPort { return netip.AddrPortFrom(local, p
 
 // Stats are the current numbers of a Pool.
 type Stats struct {
-	Sockets      int // bound sockets that take associations
+	Sockets      int // bound sockets that accept associations
 	Associations int // open associations with a socket
 }
 
@@ -119,7 +116,7 @@ func (p *Pool) Stats() Stats {
 	return st
 }
 
-// Addr returns the peer's bound address, not valid while there is none.
+// Addr returns the peer's bound address. It is not valid if there is none.
 func (a *Association) Addr() netip.AddrPort {
 	a.mu.Lock()
 	defer a.mu.Unlock()

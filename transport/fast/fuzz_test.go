@@ -11,12 +11,10 @@ import (
 	"troupe/messages/wire"
 )
 
-// FuzzUDPDatagram feeds arbitrary datagrams into the demultiplexer of a socket
-// with three peers. The input is a list of datagrams: one byte for the source
-// (low two bits) and the time before it (next two), one byte for the length, the
-// bytes. Oracles: no panic, no state for anybody, RL-27 for every address, what
-// goes up is new and from the address that the binding has, what goes out is a -6 with the
-// peer's next number.
+// FuzzUDPDatagram passes arbitrary datagrams to the demultiplexer of a socket with three peers. The input is a list of
+// datagrams. Each has one byte for the source (low two bits) and the time before it (next two bits), one byte for the
+// length, and then its bytes. The test checks: no panic; no state for unknown peers; RL-27 for every address; delivered
+// packets are new and come from the bound address; every answer is a -6 with the peer's next number.
 func FuzzUDPDatagram(f *testing.F) {
 	for _, seed := range fuzzSeeds() {
 		f.Add(seed)
@@ -85,7 +83,7 @@ func FuzzUDPDatagram(f *testing.F) {
 	})
 }
 
-// sequence returns the number of a well-formed datagram.
+// sequence returns the number of a datagram, or 0 if it is malformed.
 func sequence(datagram []byte) int32 {
 	var h wire.Header
 	if packet, err := wire.SplitUnit(datagram); err == nil {
@@ -94,7 +92,7 @@ func sequence(datagram []byte) int32 {
 	return h.Sequence
 }
 
-// checkAnswer holds one datagram written to the rules and returns whose it is.
+// checkAnswer checks one written datagram against the rules and returns its peer.
 func checkAnswer(t *testing.T, w written, from netip.AddrPort, size int, numbers map[int32]int32) messages.PeerID {
 	t.Helper()
 	var h wire.Header
@@ -119,7 +117,7 @@ func checkAnswer(t *testing.T, w written, from netip.AddrPort, size int, numbers
 type watch struct {
 	t       *testing.T
 	from    netip.AddrPort
-	highest map[messages.PeerID]int32 // number of the last -5 answered or packet delivered
+	highest map[messages.PeerID]int32 // number of the last -5 that was answered or packet that was delivered
 	peers   map[messages.PeerID]*Association
 }
 
@@ -140,16 +138,15 @@ func (w *watch) OnFast(packet []byte) {
 	w.highest[a.peer] = h.Sequence
 }
 
-// wentWithData reports whether the address is that of a NAT that has changed a port: it brings data, and gets none before it proves itself
-// (rule 5 of binding).
+// wentWithData reports whether the binding has moved with data (rule 5), as after a NAT has changed a port. Such an
+// address may send data, but gets none before it is confirmed.
 func wentWithData(a *Association) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.bind != nil && a.bind.state == followed
 }
 
-// fuzzSeeds are short games: the vectors of realtime.md 14.2 as they are,
-// a handshake with data, a move, a contest, and garbage.
+// fuzzSeeds are short sequences: the vectors of realtime.md 14.2, a handshake with data, a move, a contested binding, and garbage.
 func fuzzSeeds() [][]byte {
 	put := func(dst []byte, source byte, unit []byte) []byte {
 		return append(append(dst, source, byte(len(unit))), unit...)
@@ -170,12 +167,12 @@ func fuzzSeeds() [][]byte {
 		vectors = put(vectors, 0, b)
 	}
 	short := wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpUDPConnect, Sender: 1})
-	largest := func(seq int32) []byte { // the shortest -5 of it
+	largest := func(seq int32) []byte { // the shortest -5 of the largest peer id
 		return wire.AppendMessage(nil, &wire.Header{OpCode: wire.OpUDPConnect, Sender: 1<<31 - 1, Sequence: seq})
 	}
 	return [][]byte{
 		vectors, up, put(nil, 0, short),
-		put(put(nil, 0, largest(0)), 0, largest(1000)), // RL-27: of the peer with the largest -6
+		put(put(nil, 0, largest(0)), 0, largest(1000)), // RL-27: the peer with the largest -6
 		put(put(append([]byte(nil), up...), 0, message(1, 2, "hi")), 0, message(1, 1, "old")),
 		put(put(put(nil, 0, hs(wire.AppendUDPConnect, 0)), 1, message(1, 1, "x")), 1, message(1, 2, "x")),
 		put(append([]byte(nil), up...), 2<<2|1, hs(wire.AppendUDPConnect, 3)),

@@ -22,7 +22,7 @@ const patience = 3 * time.Minute // ends a test that hangs
 
 var local = netip.MustParseAddr("127.0.0.1")
 
-// clock is a Now that stands still until it is moved.
+// clock is a Now that changes only by advance.
 type clock struct{ offset atomic.Int64 }
 
 var clockStart = time.Now()
@@ -30,10 +30,10 @@ var clockStart = time.Now()
 func (c *clock) now() time.Time          { return clockStart.Add(time.Duration(c.offset.Load())) }
 func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 
-// host is a pool in memory, whose network delivers at once, with a clock that stands still.
+// host is a pool with a clock that stands still. Its network is in memory and delivers at once.
 type host struct {
 	*Pool
-	net   transport.Network // nil: the kernel's
+	net   transport.Network // nil for the kernel's
 	t     testing.TB
 	clock *clock
 	count *counters.Set
@@ -69,10 +69,10 @@ func newHost(t testing.TB, change func(*Options)) *host {
 	return h
 }
 
-// onSockets is for newHost, in tests of what the kernel does.
+// onSockets makes newHost use real sockets, for tests of the kernel's behaviour.
 func onSockets(o *Options) { o.ListenPacket = nil }
 
-// open opens an association whose packets go to the returned inbox.
+// open opens an association. The returned inbox gets its packets.
 func (h *host) open(peer messages.PeerID, ip netip.Addr) (*Association, inbox) {
 	h.t.Helper()
 	in := make(inbox, 64)
@@ -83,7 +83,7 @@ func (h *host) open(peer messages.PeerID, ip netip.Addr) (*Association, inbox) {
 	return a, in
 }
 
-// dropped waits until n datagrams were dropped for a reason.
+// dropped waits until n datagrams were dropped for the reason why.
 func (h *host) dropped(why counters.Drop, n int64) {
 	h.t.Helper()
 	eventually(h.t, why.String()+" counted", func() bool { return h.count.Dropped.Get(why) >= n })
@@ -92,8 +92,7 @@ func (h *host) dropped(why counters.Drop, n int64) {
 	}
 }
 
-// wrote waits until n datagrams were written: a client may have one before the
-// writer has counted it.
+// wrote waits until n datagrams were written. A client may receive a datagram before the writer has counted it.
 func (h *host) wrote(n int64) {
 	h.t.Helper()
 	eventually(h.t, "written", func() bool { return h.count.Writes.Get(counters.UDP) >= n })
@@ -116,7 +115,7 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// inbox is a Handler that keeps what it gets.
+// inbox is a Handler that stores the packets it gets.
 type inbox chan []byte
 
 func (in inbox) OnFast(packet []byte) { in <- append([]byte(nil), packet...) }
@@ -143,7 +142,7 @@ func (in inbox) empty(t testing.TB) {
 	}
 }
 
-// client is a UDP socket that counts as a client does.
+// client is a UDP socket that numbers its datagrams as a client does.
 type client struct {
 	t    testing.TB
 	host *host
@@ -153,8 +152,7 @@ type client struct {
 	seq  int32
 }
 
-// client binds a socket at ip and aims it at port of 127.0.0.1, or of ::1 for
-// an IPv6 address.
+// client binds a socket at ip. Its datagrams go to port of 127.0.0.1, or of ::1 if ip is an IPv6 address.
 func (h *host) client(ip string, port uint16, peer int32) *client {
 	h.t.Helper()
 	from := netip.MustParseAddr(ip)
@@ -223,7 +221,7 @@ func (c *client) receive() wire.Header {
 	return h
 }
 
-// serverAck expects a -6 with a number.
+// serverAck receives a -6 and checks its number.
 func (c *client) serverAck(number int32) {
 	c.t.Helper()
 	h := c.receive()
@@ -233,7 +231,7 @@ func (c *client) serverAck(number int32) {
 	}
 }
 
-// message expects an application message with a payload and a number.
+// message receives an application message and checks its payload and number.
 func (c *client) message(payload string, number int32) {
 	c.t.Helper()
 	h := c.receive()
@@ -242,7 +240,7 @@ func (c *client) message(payload string, number int32) {
 	}
 }
 
-// confirm runs the handshake of a fresh association.
+// confirm performs the handshake of a new association.
 func (h *host) confirm(a *Association, ip string) *client {
 	h.t.Helper()
 	c := h.client(ip, a.Port(), int32(a.peer))
@@ -253,14 +251,14 @@ func (h *host) confirm(a *Association, ip string) *client {
 	return c
 }
 
-// send sends one message of the server and gives the frame back.
+// send sends one message of the server. It releases the frame.
 func send(a *Association, payload string) bool {
 	f := wire.NewFrame(&wire.Header{OpCode: 7, TargetPlayer: int32(a.peer), Sender: wire.ServerPeer, Payload: []byte(payload)})
 	defer f.Release()
 	return a.Send(f)
 }
 
-// message is the unit of an application message.
+// message returns the unit of an application message.
 func message(peer, seq int32, payload string) []byte {
 	return wire.AppendMessage(nil, &wire.Header{OpCode: 7, Sequence: seq, TargetPlayer: wire.ServerPeer, Sender: peer, Payload: []byte(payload)})
 }

@@ -8,8 +8,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// otherPort is the client behind a NAT that has changed the port of its mapping: it
-// counts on and knows nothing.
+// otherPort returns the same client behind a NAT that has changed the port of its mapping. The client
+// does not notice: it continues its numbers.
 func (c *client) otherPort(ip string) *client {
 	c.t.Helper()
 	other := c.host.client(ip, c.to.Port(), c.peer)
@@ -17,9 +17,8 @@ func (c *client) otherPort(ip string) *client {
 	return other
 }
 
-// TestMovedByData: a client that never does another handshake (a stock one) is
-// heard again from its new port, gets nothing there, and is back in full once it
-// shakes hands.
+// TestMovedByData covers a client that never repeats the handshake (a stock one). Its data is accepted from its new
+// port, but it gets nothing there. After a handshake it gets data again.
 func TestMovedByData(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
@@ -56,9 +55,9 @@ func TestMovedByData(t *testing.T) {
 	other.message("back", 2)
 }
 
-// TestDoubted: a peer whose datagrams seem to come from another IP address now is
-// not ready until it is heard again; its namesakes of other game sessions are left
-// alone, unless they fell silent as well, and so are those who only listen.
+// TestDoubted covers a peer whose datagrams seem to come from another IP address. It is not ready until it is heard
+// from its own address again. Peers with the same id in other game sessions stay ready, unless they are silent as well.
+// Peers that only receive stay ready, too.
 func TestDoubted(t *testing.T) {
 	h := newHost(t, nil)
 	open := func(ip string) (*Association, inbox, *client) {
@@ -98,8 +97,8 @@ func TestDoubted(t *testing.T) {
 	inA.empty(t)
 }
 
-// TestRestart: a client that says, where it is known, that it hears nothing may
-// begin anew from any port of its IP address at once.
+// TestRestart covers a client that reports over its reliable channel that it receives nothing. It may repeat the
+// handshake at once from any port of its IP address.
 func TestRestart(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
@@ -121,7 +120,7 @@ func TestRestart(t *testing.T) {
 	other.data("alive after all")
 	in.next(t)
 	h.ready(a, true)
-	c.data("the old port") // two addresses
+	c.data("the old port") // two addresses are active
 	h.ready(a, false)
 	a.Restart()
 	other.connect()
@@ -130,7 +129,7 @@ func TestRestart(t *testing.T) {
 	a.Restart()
 }
 
-// TestNamesakesComeAndGo: the list of those who share a peer id follows them.
+// TestNamesakesComeAndGo checks that the list of associations with the same peer id is kept up to date.
 func TestNamesakesComeAndGo(t *testing.T) {
 	h := newHost(t, nil)
 	var all []*Association

@@ -13,34 +13,35 @@ import (
 	"troupe/transport"
 )
 
-// Options configure a Pool. The zero value has the channel switched off.
+// Options configure a Pool. With the zero value the channel is disabled.
 type Options struct {
-	// Addr is "host:port" of the main socket. Without a host, or with [::], it listens on both families on one port; with 0.0.0.0
-	// on IPv4 only. Port 0 takes any free port, here and for the further sockets.
+	// Addr is "host:port" of the main socket. Without a host, or with [::], one port serves IPv4 and IPv6; with 0.0.0.0
+	// only IPv4. Port 0 means any free port, also for the extra sockets.
 	Addr string
-	// Enabled false keeps the main port bound, announced and silent (realtime.md 7.5).
+	// Enabled enables the channel. If it is false, the main port is bound and announced, but never answers (realtime.md 7.5).
 	Enabled bool
-	// SameIP demands that datagrams come from the IP address of the peer's WebSocket. It is off only where a NAT sends UDP and TCP
-	// from different addresses: then the peer id alone identifies a player.
+	// SameIP requires that datagrams come from the IP address of the peer's WebSocket. Switch it off only if a NAT
+	// sends UDP and TCP from different addresses: then the peer id alone identifies a player.
 	SameIP bool
-	// ExtraPortsMin and ExtraPortsMax are the ports of further sockets, unless Addr has port 0; 0 is 33403 and 33500.
+	// ExtraPortsMin and ExtraPortsMax are the range of ports for extra sockets, unless Addr has port 0. If
+	// both are 0, the range is 33403 to 33500.
 	ExtraPortsMin, ExtraPortsMax uint16
-	// ListenPacket opens the sockets; nil: those of the operating system.
+	// ListenPacket opens the sockets. If nil, the operating system's are used.
 	ListenPacket func(network, address string) (transport.PacketConn, error)
 
 	Log      zerolog.Logger
-	Counters *counters.Set    // nil: counted nowhere
-	Now      func() time.Time // nil: time.Now. Steps of the wall clock must not show
+	Counters *counters.Set    // nil for a private Set
+	Now      func() time.Time // nil for time.Now; it must be monotonic
 }
 
 const (
-	// extraSocketsMax is how many further sockets may be opened. One more, silent, is opened when they run out.
+	// extraSocketsMax is how many extra sockets may be opened. When they are used up, one more is opened, which only discards input.
 	extraSocketsMax = 64
-	// queueMax is how many datagrams may wait per socket, 512 KiB at most; newer ones are dropped and counted.
+	// queueMax is how many datagrams a socket may queue, at most 512 KiB. Further ones are dropped and counted.
 	queueMax = 8192
 )
 
-// filled returns a copy in which zero values are replaced by their meaning.
+// filled returns a copy of o in which zero values are replaced by the defaults.
 func (o Options) filled() Options {
 	if o.ExtraPortsMin == 0 && o.ExtraPortsMax == 0 {
 		o.ExtraPortsMin, o.ExtraPortsMax = 33403, 33500
@@ -55,7 +56,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// validate reports what is wrong with filled options and splits Addr.
+// validate checks filled options and splits Addr.
 func (o Options) validate() (host string, port uint16, err error) {
 	host, text, err := net.SplitHostPort(o.Addr)
 	if err != nil {

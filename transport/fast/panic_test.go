@@ -10,8 +10,8 @@ type panics struct{}
 
 func (panics) OnFast([]byte) { panic("a bug") }
 
-// A panic while one peer's datagram is handled, or written, costs that peer its fast channel. The reader and the writer, which serve all
-// others, go on.
+// A panic while one peer's datagram is handled or written closes only that peer's fast channel. The reader and the
+// writer, which serve all others, continue.
 func TestAPanicCostsOnePeersChannel(t *testing.T) {
 	for name, cause := range map[string]func(bad *Association, c *client){
 		"reader": func(_ *Association, c *client) { c.data("boom") },
@@ -30,7 +30,7 @@ func TestAPanicCostsOnePeersChannel(t *testing.T) {
 			cause(bad, c)
 			eventually(t, "panic counted", func() bool { return h.count.ConnectionPanics.Load() == 1 })
 			h.ready(bad, false)
-			c.data("again") // it has no channel any more
+			c.data("again") // its channel is closed
 			h.dropped(counters.DropFastUnknownSender, 1)
 			d.data("fine")
 			in.next(t)

@@ -14,41 +14,42 @@ import (
 
 // Errors of Open.
 var (
-	// ErrClosed: the pool is closed.
+	// ErrClosed means that the pool is closed.
 	ErrClosed = errors.New("fast: pool is closed")
-	// ErrPeer: not the id of a player.
+	// ErrPeer means that the peer id is not that of a player.
 	ErrPeer = errors.New("fast: peer id is not positive")
 )
 
-// bindRetry is how long no further socket is tried after none could be bound.
+// bindRetry is the pause after a failed attempt to bind an extra socket.
 const bindRetry = 10 * time.Second
 
-// Pool is the fast channel of one process: up to 65 sockets and a silent one, open until Close. Any goroutine may call its methods.
+// Pool is the fast channel of one process. It has up to 65 sockets and one that only discards input. They stay open
+// until Close. All methods are safe for concurrent use.
 type Pool struct {
 	opt     Options
 	started time.Time
 	running sync.WaitGroup // readers and writers
 
-	host    string // of all sockets
-	anyPort bool   // the main port was 0: so are the others
+	host    string // host of all sockets
+	anyPort bool   // the main port was 0, so extra sockets use any free port
 
-	socketsMax int // smaller in tests
+	socketsMax int // tests set a smaller value
 
-	refusals    [64]sampler // by drop reason
+	refusals    [64]sampler // one for each drop reason
 	writeErrors sampler
 	placeErrors sampler
 
-	// mu guards what follows. Order: mu, then a socket's.
+	// mu guards the fields below. Lock order: mu, then a socket's mu.
 	mu       sync.Mutex
-	next     uint16    // port of the range to try first
-	sockets  []*socket // those that take associations; the first is the main one
-	muted    *socket   // its port is for associations without a socket
+	next     uint16    // port of the range to try next
+	sockets  []*socket // sockets that accept associations; the first is the main one
+	muted    *socket   // discards input; its port is announced for associations without a socket
 	notUntil time.Duration
 	closed   bool
 	main     *socket
 }
 
-// Listen binds the main socket. The pool works until Close.
+// Listen binds the main socket and serves it until Close.
 func Listen(opt Options) (*Pool, error) {
 	opt = opt.filled()
 	host, port, err := opt.validate()
@@ -73,12 +74,12 @@ func Listen(opt Options) (*Pool, error) {
 // Port returns the main port.
 func (p *Pool) Port() uint16 { return p.main.port }
 
-// Open registers a logged-in peer whose WebSocket comes from ip, on the first
-// socket where no other association has the same peer id and IP address (with
+// Open registers a logged-in peer whose WebSocket comes from ip. It uses the first
+// socket on which no other association has the same peer id and IP address (with
 // SameIP off: the same peer id). If no socket is free, ip is not valid, or the channel
-// is off, Open succeeds, but the association never becomes ready.
+// is disabled, Open succeeds, but the association never becomes ready.
 //
-// Every login opens an association of its own, with numbers from 0 on both sides. If
+// Every login opens a new association, with numbers from 0 in both directions. If
 // the association of the previous login is closed first, the port can stay the same.
 func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Association, error) {
 	if peer <= messages.NoPeer {
@@ -93,7 +94,7 @@ func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Associatio
 	switch {
 	case !p.opt.Enabled:
 		a.port = p.main.port
-	case ip.IsValid() && p.assignSocket(a): // it is in use from now on
+	case ip.IsValid() && p.assignSocket(a): // assignSocket has succeeded: a receives datagrams from now on
 	default:
 		a.port = p.mutedPort()
 	}
@@ -108,7 +109,7 @@ func (p *Pool) keyOf(ip netip.Addr, peer messages.PeerID) key {
 	return key{ip: ip, peer: peer}
 }
 
-// assignSocket adds a to a socket, and opens one if necessary. The caller holds mu.
+// assignSocket adds a to a socket, and opens an extra socket if necessary. The caller holds mu.
 func (p *Pool) assignSocket(a *Association) bool {
 	for _, s := range p.sockets {
 		if s.add(a) {
@@ -119,7 +120,7 @@ func (p *Pool) assignSocket(a *Association) bool {
 		p.logNoPlace(nil)
 		return false
 	}
-	p.mutedPort() // before the range is used up
+	p.mutedPort() // reserve its port before the range is used up
 	s := p.another(false)
 	if s == nil {
 		return false
@@ -128,8 +129,8 @@ func (p *Pool) assignSocket(a *Association) bool {
 	return s.add(a)
 }
 
-// mutedPort returns the port for a peer without a socket: a bound one that never answers, so that the peer's handshakes cannot be
-// mistaken for another's, or the main port if no such port can be bound. The caller holds mu.
+// mutedPort returns the port for a peer without a socket. It is a bound port that never answers, so the peer's handshakes
+// cannot be mistaken for those of another peer. If no such port can be bound, it is the main port. The caller holds mu.
 func (p *Pool) mutedPort() uint16 {
 	if p.muted == nil {
 		p.muted = p.another(true)
@@ -140,7 +141,7 @@ func (p *Pool) mutedPort() uint16 {
 	return p.muted.port
 }
 
-// another binds and starts a further socket; nil when that fails. The caller holds mu.
+// another binds and starts an extra socket. It returns nil if that fails. The caller holds mu.
 func (p *Pool) another(silent bool) *socket {
 	now := p.now()
 	if now < p.notUntil {
@@ -165,7 +166,7 @@ func (p *Pool) bindFurther() (transport.PacketConn, error) {
 	least, most := p.opt.ExtraPortsMin, p.opt.ExtraPortsMax
 	for range int(most) - int(least) + 1 {
 		port := p.next
-		if p.next++; p.next > most || p.next < least { // the second when the range ends at 65535
+		if p.next++; p.next > most || p.next < least { // next < least: next has wrapped around after 65535
 			p.next = least
 		}
 		if conn, err := p.bind(port); err == nil {
@@ -188,7 +189,7 @@ func (p *Pool) logNoPlace(err error) {
 
 func (p *Pool) now() time.Duration { return p.opt.Now().Sub(p.started) }
 
-// Close closes all associations and sockets, and waits for their goroutines. A Handler must not call it. Idempotent.
+// Close closes all associations and sockets, and waits for their goroutines. A Handler must not call it. Close is idempotent.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	already := p.closed

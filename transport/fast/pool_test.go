@@ -23,7 +23,7 @@ func TestTwoGameSessionsOneIP(t *testing.T) {
 		t.Fatal("one port for two peers that look the same")
 	}
 	ca, cb := h.confirm(a, "127.0.0.1"), h.confirm(b, "127.0.0.1")
-	for n := range int32(20) { // RL-11: canary payloads
+	for n := range int32(20) { // RL-11: each payload names its recipient
 		send(a, "for a")
 		send(b, "for b")
 		ca.message("for a", n+1)
@@ -37,7 +37,7 @@ func TestTwoGameSessionsOneIP(t *testing.T) {
 			t.Fatalf("b got %q", got.Payload)
 		}
 	}
-	// On the other's port a client is a wrong address.
+	// A client that sends to the other's port has a wrong address there.
 	ca.to = netip.AddrPortFrom(local, b.Port())
 	ca.data("stray")
 	h.dropped(counters.DropFastWrongAddress, 1)
@@ -48,7 +48,7 @@ func TestPlacesAreReused(t *testing.T) {
 	h := newHost(t, nil)
 	main, _ := h.open(1, local)
 	extra, _ := h.open(1, local)
-	other, _ := h.open(1, local.Next()) // another IP, another key
+	other, _ := h.open(1, local.Next()) // another IP is another key
 	two, _ := h.open(2, local)
 	if main.Port() != h.Port() || other.Port() != h.Port() || two.Port() != h.Port() || extra.Port() == h.Port() {
 		t.Fatal("not the first socket with a free place")
@@ -59,14 +59,14 @@ func TestPlacesAreReused(t *testing.T) {
 	if again.Port() != h.Port() {
 		t.Fatal("a closed place is not free")
 	}
-	main.Close() // of the former tenant
+	main.Close() // closes the earlier association again
 	if st := h.Stats(); st.Associations != 4 || st.Sockets != 2 {
 		t.Fatalf("%+v", st)
 	}
 	h.confirm(again, "127.0.0.1")
 }
 
-// A reader that found the association just before Close does nothing with it.
+// A reader that found the association just before Close must not deliver to it.
 func TestCloseBetweenFindAndReceive(t *testing.T) {
 	p, conn := quietPool(t, nil)
 	in := make(inbox, 1)
@@ -87,8 +87,7 @@ func TestCloseBetweenFindAndReceive(t *testing.T) {
 	}
 }
 
-// When the sockets run out a peer stays on WebSocket, and its handshakes go
-// where they disturb nobody.
+// When the sockets run out, a peer stays on WebSocket. Its handshakes go to a port where they disturb no other peer.
 func TestNoPlaceLeft(t *testing.T) {
 	h := newHost(t, nil)
 	h.socketsMax = 3
@@ -132,7 +131,7 @@ func TestNoAddressNoPlace(t *testing.T) {
 }
 
 func TestPortRange(t *testing.T) {
-	// A range of three: one is taken by somebody else, one becomes silent.
+	// A range of three ports: one is in use by another program, and one becomes the silent one.
 	opt := defaults()
 	opt.Addr, opt.ExtraPortsMin, opt.ExtraPortsMax = "127.0.0.1:5", 10, 12
 	opt.Now = new(clock).now
@@ -163,7 +162,7 @@ func TestPortRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "[udp 127.0.0.1:5 udp 127.0.0.1:10 udp 127.0.0.1:11 udp 127.0.0.1:12 " + // main, silent, one more
-		"udp 127.0.0.1:10 udp 127.0.0.1:11 udp 127.0.0.1:12]" // then none: not tried again for 10 s
+		"udp 127.0.0.1:10 udp 127.0.0.1:11 udp 127.0.0.1:12]" // then none is free; the next attempt follows after 10 s
 	if got := fmt.Sprint(tried); got != want {
 		t.Fatalf("tried %v, want %v", got, want)
 	}
@@ -237,7 +236,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Everything at once, for the race detector.
+// All methods are called concurrently, for the race detector.
 func TestConcurrentUse(t *testing.T) {
 	h := newHost(t, nil)
 	var wg sync.WaitGroup

@@ -7,29 +7,30 @@ import (
 	"troupe/messages/wire"
 )
 
-// datagram is one numbered frame, queued for one recipient, with a reference to the frame, which the writer encodes.
+// datagram is one numbered frame in the queue for one recipient. It holds a reference to the frame. The writer encodes it.
 type datagram struct {
 	frame  *wire.Frame
 	to     netip.AddrPort
 	owner  *Association
 	number int32
-	// life is that of the binding it was queued in; the writer drops it after that. 0 for an ack, which always goes out.
+	// life is the value of Association.life when the datagram was queued. If that has changed, the writer drops the
+	// datagram. It is 0 for an ack, which is always sent.
 	life uint32
 }
 
 // queueStart is the initial capacity of a queue.
 const queueStart = 64
 
-// queue is a bounded ring between senders and a socket's writer. It grows and never shrinks. Only take blocks.
+// queue is a bounded ring buffer between the senders and a socket's writer. It grows but never shrinks. Only take blocks.
 type queue struct {
 	limit int
 
 	mu     sync.Mutex
-	filled sync.Cond // L is mu; signalled when the writer waits
+	filled sync.Cond // L is &mu; signalled while the writer waits
 	ring   []datagram
 	head   int
 	count  int
-	idle   bool // the writer waits
+	idle   bool // the writer is waiting
 	closed bool
 }
 
@@ -39,7 +40,7 @@ func newQueue(limit int) *queue {
 	return q
 }
 
-// push adds d and takes over its reference, but not if the queue is full or closed: false.
+// push adds d and takes over its reference. If the queue is full or closed, it does neither and returns false.
 func (q *queue) push(d datagram) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,7 +66,8 @@ func (q *queue) grow() {
 	q.ring, q.head = bigger, 0
 }
 
-// take waits for datagrams and moves them, with their references, into into. More is false if the queue is closed and empty.
+// take waits for datagrams and moves them, with their references, to the slice into. It returns
+// more=false if the queue is closed and empty.
 func (q *queue) take(into []datagram) (n int, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

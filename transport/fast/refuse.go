@@ -9,16 +9,16 @@ import (
 	"troupe/messages/counters"
 )
 
-// logEvery is the least time between two log lines for the same reason: anybody can send datagrams.
+// logEvery is the shortest time between two log lines for the same reason, because anybody can send datagrams.
 const logEvery = 10 * time.Second
 
-// sampler allows one log line per logEvery. The zero value is ready.
+// sampler allows one log line per logEvery. The zero value is ready to use.
 type sampler struct {
-	next    atomic.Int64 // nanoseconds from which the next line may be written
-	skipped atomic.Int64 // lines not written since the last
+	next    atomic.Int64 // time in nanoseconds before which no line may be written
+	skipped atomic.Int64 // lines that were not written since the last one
 }
 
-// allow reports whether to log now, and how many lines were skipped before.
+// allow reports whether to log now, and how many lines were skipped since the last one.
 func (s *sampler) allow(now time.Duration) (skipped int64, ok bool) {
 	next := s.next.Load()
 	if int64(now) < next || !s.next.CompareAndSwap(next, int64(now+logEvery)) {
@@ -28,7 +28,7 @@ func (s *sampler) allow(now time.Duration) (skipped int64, ok bool) {
 	return s.skipped.Swap(0), true
 }
 
-// refuse counts a dropped datagram and logs a sample, but not of stale numbers, which are common.
+// refuse counts a dropped datagram and logs some of them. It does not log stale numbers, which are common.
 func (p *Pool) refuse(why counters.Drop, from netip.AddrPort, peer messages.PeerID, now time.Duration) {
 	p.opt.Counters.Dropped.Add(why, 1)
 	if why == counters.DropFastStale {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// verifyTimeout is how long an association may go without VERIFY_IDENTITY.
+	// verifyTimeout is how long a DTLS association may exist without a VERIFY_IDENTITY.
 	verifyTimeout = 10 * time.Second
 	// tokenLifetime is how long a connectToken is valid after the login (reliability.md 6).
 	tokenLifetime = time.Minute
@@ -27,35 +27,36 @@ const (
 
 // SecuredOptions configure the secured channel.
 type SecuredOptions struct {
-	// DTLS is the endpoint under it; its Certificate must be set.
+	// DTLS configures the DTLS endpoint. Its Certificate must be set.
 	DTLS dtls.Options
-	// Anchors returns the PEM trust anchors that go out as caCert, never empty.
+	// Anchors returns the PEM trust anchors that are announced as caCert. They must not be empty.
 	Anchors func() []byte
-	// Enabled false announces a port where every association is refused: clients stay on WebSocket (realtime.md 8.4).
+	// Enabled enables the channel. If it is false, a port is announced that refuses every association, so
+	// clients stay on WebSocket (realtime.md 8.4).
 	Enabled  bool
 	Log      zerolog.Logger
 	Counters *counters.Set
 }
 
-// Secured is the fast channel of the secured mode (realtime.md 8). Its methods may be called from any goroutine.
+// Secured is the fast channel of the secured mode (realtime.md 8). All methods are safe for concurrent use.
 type Secured struct {
 	o        SecuredOptions
 	endpoint *dtls.Endpoint
 
 	mu     sync.Mutex
-	tokens map[string]*SecuredAssociation // of open ones, by connectToken
+	tokens map[string]*SecuredAssociation // open channels by connectToken
 	closed bool
 }
 
 // SecuredHandler receives the packets of a SecuredAssociation.
 type SecuredHandler interface {
 	Handler
-	// OnVerified is called when the association is bound. The answer has been sent over DTLS; the handler sends it over the
-	// WebSocket as well, and takes over one reference. It must not block.
+	// OnVerified is called when the association is bound. The answer has been sent over DTLS. The handler also sends it
+	// over the WebSocket. It takes over one reference to answer. It must not block.
 	OnVerified(answer *wire.Frame)
 }
 
-// ListenSecured binds the socket. It works until Close.
+// ListenSecured binds the socket and serves it until Close.
 func ListenSecured(o SecuredOptions) (*Secured, error) {
 	o.Counters = cmp.Or(o.Counters, new(counters.Set))
 	if o.Anchors == nil {
@@ -77,7 +78,7 @@ func (s *Secured) Port() uint16 { return s.endpoint.Port() }
 // Anchors returns the PEM trust anchors to announce as caCert.
 func (s *Secured) Anchors() []byte { return s.o.Anchors() }
 
-// Close ends every association and the socket, and waits for all goroutines. A handler must not call it.
+// Close ends all associations, closes the socket, and waits for all goroutines. A handler must not call it.
 func (s *Secured) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -85,9 +86,9 @@ func (s *Secured) Close() error {
 	return s.endpoint.Close()
 }
 
-// Open creates the channel and the token of a logged-in peer. One DTLS association may present the token. Before that, and after the association's
-// end, the channel is not ready, and the peer is served by WebSocket. Every login opens
-// a channel of its own, with numbers from 0.
+// Open creates the channel and the token of a logged-in peer. One DTLS association may present the token. Before
+// that, and after the association has ended, the channel is not ready, and the peer is served by WebSocket. Every
+// login opens a new channel, with numbers from 0.
 func (s *Secured) Open(peer messages.PeerID, h SecuredHandler) (*SecuredAssociation, error) {
 	if peer <= messages.NoPeer {
 		return nil, ErrPeer
@@ -114,7 +115,8 @@ func (s *Secured) Accept(a *dtls.Association) dtls.Handler {
 	return v
 }
 
-// claim marks the channel of a token as claimed. Nil: the token is unknown, expired, claimed already or of another peer id.
+// claim marks the channel of a token as claimed. It returns nil if the token is unknown, expired or
+// already claimed, or belongs to another peer id.
 func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,16 +128,16 @@ func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
 	return c
 }
 
-// recordHandler handles the records of one association, which is unauthenticated until VERIFY_IDENTITY.
+// recordHandler handles the records of one DTLS association. The association is unauthenticated until VERIFY_IDENTITY succeeds.
 type recordHandler struct {
 	s     *Secured
 	a     *dtls.Association
 	timer *time.Timer
 
-	bound atomic.Pointer[SecuredAssociation] // written by OnRecord, once
+	bound atomic.Pointer[SecuredAssociation] // written once, by OnRecord
 }
 
-// late ends an association that did not send VERIFY_IDENTITY in time.
+// late ends an association that has not sent VERIFY_IDENTITY in time.
 func (v *recordHandler) late() {
 	if v.bound.Load() == nil {
 		v.s.o.Counters.Identities.Add(counters.IdentityLate, 1)
@@ -143,7 +145,7 @@ func (v *recordHandler) late() {
 	}
 }
 
-// OnRecord implements dtls.Handler. Bytes behind the unit are ignored (realtime.md 2).
+// OnRecord implements dtls.Handler. It ignores bytes after the unit (realtime.md 2).
 func (v *recordHandler) OnRecord(plain []byte) {
 	var h wire.Header
 	packet, err := h.ParseUnit(plain)
@@ -156,7 +158,7 @@ func (v *recordHandler) OnRecord(plain []byte) {
 	case c == nil:
 		v.drop(counters.DropBeforeLogin)
 	case h.OpCode == wire.OpUDPConnect || h.OpCode == wire.OpClientAck:
-		v.drop(counters.DropWrongChannel) // RT-34: the plain handshake has no effect here
+		v.drop(counters.DropWrongChannel) // RT-34: the plain handshake has no effect over DTLS
 	case !c.fresh(h.Sequence):
 		v.drop(counters.DropFastStale)
 	default:
@@ -174,7 +176,7 @@ func (v *recordHandler) OnClosed(error) {
 
 func (v *recordHandler) drop(why counters.Drop) { v.s.o.Counters.Dropped.Add(why, 1) }
 
-// verify answers VERIFY_IDENTITY (realtime.md 8.2), also again, if the peer missed the answer.
+// verify answers VERIFY_IDENTITY (realtime.md 8.2). If the peer missed the answer and asks again, it answers again.
 func (v *recordHandler) verify(c *SecuredAssociation, h *wire.Header) {
 	id, err := wire.ParseVerifyIdentity(h.Inner)
 	again := c != nil && err == nil && id.ConnectToken == c.token && id.PeerID == int32(c.peer)
@@ -208,20 +210,21 @@ func (v *recordHandler) verify(c *SecuredAssociation, h *wire.Header) {
 	c.handler.OnVerified(answer)
 }
 
-// SecuredAssociation is the secured channel of a logged-in peer. No method blocks, any goroutine may call them, after Close in vain.
+// SecuredAssociation is the secured channel of a logged-in peer. No method blocks. All methods are safe for
+// concurrent use. After Close they have no effect.
 type SecuredAssociation struct {
 	s       *Secured
 	peer    messages.PeerID
 	handler SecuredHandler
 	token   string
-	since   time.Time // when the token became good; guarded by s.mu
+	since   time.Time // when the token became valid; guarded by s.mu
 	claimed bool      // guarded by s.mu
 	ready   atomic.Bool
 
 	mu      sync.Mutex
 	under   *dtls.Association // nil until bound
-	number  int32             // of the next datagram to the peer
-	highest int32             // number received
+	number  int32             // number of the next datagram to the peer
+	highest int32             // highest received number
 	closed  bool
 	buf     []byte
 }
@@ -229,11 +232,12 @@ type SecuredAssociation struct {
 // Token returns the connectToken to announce.
 func (c *SecuredAssociation) Token() string { return c.token }
 
-// Ready reports whether fast messages to the peer go by DTLS. It costs one atomic load.
+// Ready reports whether fast messages to the peer use DTLS. It costs one atomic load.
 func (c *SecuredAssociation) Ready() bool { return c.ready.Load() }
 
-// Send encrypts and sends f with the next number of the peer's own series (realtime.md 9). It takes no reference. False: the
-// channel is not ready, f is too large for a datagram, or the kernel did not take it; the last two are counted.
+// Send encrypts and sends f with the next number of the peer's series (realtime.md 9). It takes no reference to f. It
+// returns false if the channel is not ready, if f is too large for a datagram, or if the kernel did not accept the
+// datagram. The last two cases are counted.
 func (c *SecuredAssociation) Send(f *wire.Frame) bool {
 	if !c.ready.Load() {
 		return false
@@ -252,7 +256,7 @@ func (c *SecuredAssociation) write(f *wire.Frame) bool {
 }
 
 func (c *SecuredAssociation) writeLocked(f *wire.Frame) bool {
-	if c.under == nil || c.closed || c.number == math.MaxInt32 { // clients do not handle wrap-around
+	if c.under == nil || c.closed || c.number == math.MaxInt32 { // clients do not support wrap-around
 		return false
 	}
 	c.buf = f.AppendFast(c.buf[:0], c.number)
@@ -263,7 +267,7 @@ func (c *SecuredAssociation) writeLocked(f *wire.Frame) bool {
 	return true
 }
 
-// bind sets the peer's association and sends the answer, before any other packet.
+// bind sets the peer's association and sends the answer, as the first packet of the channel.
 func (c *SecuredAssociation) bind(a *dtls.Association, answer *wire.Frame) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,7 +281,7 @@ func (c *SecuredAssociation) bind(a *dtls.Association, answer *wire.Frame) bool 
 	return true
 }
 
-// lost takes the channel down when its association, or with nil any, has ended. The login lives on.
+// lost takes the channel down after the given association has ended. With nil it does so for any association. The login continues.
 func (c *SecuredAssociation) lost(ended *dtls.Association) (under *dtls.Association) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,8 +294,8 @@ func (c *SecuredAssociation) lost(ended *dtls.Association) (under *dtls.Associat
 	return under
 }
 
-// Restart: a peer reports by its WebSocket that it hears nothing here. The association ends, and one more may present the
-// token, as after a login. Until then the channel is not ready.
+// Restart is called when the peer reports, over its WebSocket, that it receives nothing here. It ends the association.
+// Then another association may present the token, as after a login. Until that happens the channel is not ready.
 func (c *SecuredAssociation) Restart() {
 	under := c.lost(nil)
 	c.s.mu.Lock()
@@ -303,7 +307,7 @@ func (c *SecuredAssociation) Restart() {
 	}
 }
 
-// fresh reports whether a number is above all before it.
+// fresh records a number. It returns false if the number is not above all earlier ones.
 func (c *SecuredAssociation) fresh(number int32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -314,7 +318,7 @@ func (c *SecuredAssociation) fresh(number int32) bool {
 	return true
 }
 
-// Close ends the channel and its association and invalidates the token. Idempotent.
+// Close ends the channel and its association, and invalidates the token. It is idempotent.
 func (c *SecuredAssociation) Close() {
 	c.s.mu.Lock()
 	delete(c.s.tokens, c.token)

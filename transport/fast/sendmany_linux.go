@@ -12,27 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manySender sends up to writeBatch datagrams with one sendmmsg(2). Consecutive ones of one size to one address are one message,
-// which passes the network stack once and is then cut (UDP_SEGMENT of udp(7)). What arrives is the same. One goroutine uses it.
+// manySender sends up to writeBatch datagrams with one sendmmsg(2). Consecutive datagrams of one size to one address
+// form one message. It passes the network stack once and is then cut into the datagrams (UDP_SEGMENT, see udp(7)).
+// Receivers see no difference. Only one goroutine uses a manySender.
 type manySender struct {
 	one     oneByOne
 	raw     syscall.RawConn
-	ipv6    bool // an IPv6 socket, which takes IPv4 addresses in their mapped form
+	ipv6    bool // an IPv6 socket, which needs IPv4 addresses in their mapped form
 	cuts    bool // the kernel can cut messages
 	headers [writeBatch]messageHeader
 	vectors [writeBatch]syscall.Iovec
 	four    [writeBatch]syscall.RawSockaddrInet4
 	six     [writeBatch]syscall.RawSockaddrInet6
 	control [writeBatch]segmentSize
-	counts  [writeBatch]int // datagrams of each message
+	counts  [writeBatch]int // number of datagrams in each message
 
-	attempt func(fd uintptr) bool // once, made once
-	n       int                   // messages of the attempt
-	sent    int                   // of those
+	attempt func(fd uintptr) bool // the method once, bound once
+	n       int                   // messages in the current attempt
+	sent    int                   // messages that the kernel has accepted
 	err     error
 }
 
-// segmentSize is a control message, struct cmsghdr with an uint16, that says how a message is cut.
+// segmentSize is a control message that says how to cut a message: struct cmsghdr followed by an uint16.
 type segmentSize struct {
 	header syscall.Cmsghdr
 	size   uint16
@@ -40,11 +41,11 @@ type segmentSize struct {
 }
 
 const (
-	// segmentsMax is the most segments of a message that every kernel takes.
+	// segmentsMax is the maximum number of segments per message that every kernel supports.
 	segmentsMax = 64
-	// segmentSizeMax is the largest segment. It passes on every path with an MTU of 1280, the least of IPv6.
+	// segmentSizeMax is the largest segment, in bytes. It fits every path with an MTU of 1280, the minimum of IPv6.
 	segmentSizeMax = 1232
-	// cutMax is the largest message that is cut, in bytes.
+	// cutMax is the largest message that is cut into segments, in bytes.
 	cutMax = 60_000
 )
 
@@ -69,7 +70,7 @@ func newSender(conn transport.PacketConn) sender {
 	var name syscall.Sockaddr
 	if e := raw.Control(func(fd uintptr) {
 		name, err = syscall.Getsockname(int(fd))
-		_, no := unix.GetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_SEGMENT) // a kernel before 4.18 would send such a message whole
+		_, no := unix.GetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_SEGMENT) // a kernel before 4.18 would send such a message uncut
 		s.cuts = no == nil
 	}); e != nil || err != nil {
 		return one
@@ -93,7 +94,7 @@ func newSender(conn transport.PacketConn) sender {
 func (s *manySender) send(b *batch, i int) (sent int, err error) {
 	sent, cut, err := s.try(b, i, s.cuts)
 	if err != nil && cut {
-		// The device cannot (EIO), or the path takes only smaller packets: nothing of that message has been sent.
+		// The device cannot cut (EIO), or the path allows only smaller packets. Nothing of that message has been sent.
 		if errors.Is(err, syscall.EIO) {
 			s.cuts = false
 		}
@@ -102,7 +103,8 @@ func (s *manySender) send(b *batch, i int) (sent int, err error) {
 	return sent, err
 }
 
-// try sends datagrams from index i on. Cut: the first message is several datagrams, which an error is about then.
+// try sends datagrams from index i on. If cut is true, the first message consists of several
+// datagrams; an error is then about all of them.
 func (s *manySender) try(b *batch, i int, cuts bool) (sent int, cut bool, err error) {
 	s.n = 0
 	for next := i; next < len(b.list); next += s.counts[s.n-1] {
@@ -125,8 +127,9 @@ func (s *manySender) try(b *batch, i int, cuts bool) (sent int, cut bool, err er
 	return sent, cut, s.err
 }
 
-// put makes datagram i of b the next message of the attempt; with cuts, also those behind it that can be segments of that
-// message. False: the datagram must go by itself, to an address with a zone or of a family that the socket does not have.
+// put makes datagram i of b the next message of the attempt. With cuts, the message includes the following datagrams
+// that can be segments of it. put returns false if the datagram must be sent separately: its address has a zone, or is
+// of a family that the socket does not support.
 func (s *manySender) put(b *batch, i int, cuts bool) bool {
 	bytes, to := b.at(i), b.list[i].d.to
 	ip, port := to.Addr(), [2]byte{byte(to.Port() >> 8), byte(to.Port())}
@@ -157,7 +160,8 @@ func (s *manySender) put(b *batch, i int, cuts bool) bool {
 	return true
 }
 
-// alike is how many datagrams from i on, and their bytes, can be segments of one message: of one size, the last may be shorter.
+// alike returns how many datagrams from i on can be segments of one message, and their total size in bytes. All have
+// the same size, except that the last may be shorter.
 func (b *batch) alike(i int) (count, size int) {
 	to, each := b.list[i].d.to, len(b.at(i))
 	count, size = 1, each
@@ -173,7 +177,8 @@ func (b *batch) alike(i int) (count, size int) {
 	return count, size
 }
 
-// once is the callback of send. False waits until the kernel has room. The socket is non-blocking: no need to tell the scheduler.
+// once is the callback of try. If it returns false, RawConn.Write waits until the kernel has room. The socket is
+// non-blocking, so the scheduler need not know of the call.
 func (s *manySender) once(fd uintptr) bool {
 	for {
 		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&s.headers)), uintptr(s.n), 0, 0, 0)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runsTo is a batch of datagrams of some sizes to each of the addresses.
+// runsTo returns a batch with datagrams of the given sizes to each of the addresses.
 func runsTo(sizes []int, to ...netip.AddrPort) *batch {
 	b := new(batch)
 	for _, addr := range to {
@@ -22,7 +22,7 @@ func runsTo(sizes []int, to ...netip.AddrPort) *batch {
 	return b
 }
 
-// awaitSizes fails unless the next datagrams are those of runsTo.
+// awaitSizes checks that the next datagrams are those of runsTo.
 func awaitSizes(t *testing.T, conn *net.UDPConn, sizes []int) {
 	t.Helper()
 	buf := make([]byte, datagramMax)
@@ -35,8 +35,8 @@ func awaitSizes(t *testing.T, conn *net.UDPConn, sizes []int) {
 	}
 }
 
-// Several datagrams of one size to one peer are one message to the kernel, and arrive as they were. Where the kernel refuses to cut, as it
-// does without checksums, they go one by one.
+// Several datagrams of one size to one peer are one message to the kernel, and arrive as separate datagrams. If the
+// kernel refuses to cut, as it does without checksums, they are sent one by one.
 func TestDatagramsToOnePeerAreOneMessage(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -54,7 +54,7 @@ func TestDatagramsToOnePeerAreOneMessage(t *testing.T) {
 	} {
 		for _, ip := range []string{"127.0.0.1", "::1"} {
 			if c.uncut && ip == "::1" {
-				continue // IPv6 has checksums always
+				continue // IPv6 always has checksums
 			}
 			t.Run(c.name+"/"+ip, func(t *testing.T) {
 				from := openUDP(t, "udp", netip.AddrPortFrom(netip.MustParseAddr(ip), 0).String())
@@ -93,7 +93,7 @@ func TestDatagramsToOnePeerAreOneMessage(t *testing.T) {
 	}
 }
 
-// A message has as many segments and bytes as every kernel takes.
+// A message has no more segments and bytes than every kernel accepts.
 func TestMessagesAreNotTooLarge(t *testing.T) {
 	for name, c := range map[string]struct{ each, n, want int }{
 		"many":  {1, segmentsMax + 1, segmentsMax},

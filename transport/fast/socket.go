@@ -14,39 +14,39 @@ import (
 	"troupe/transport"
 )
 
-// datagramMax is the largest datagram in either direction, in bytes; valid ones are much smaller.
+// datagramMax is the largest datagram in either direction, in bytes. Valid ones are much smaller.
 const datagramMax = 2048
 
-// key identifies the peer of a plain datagram. Ip is the zero Addr without the same-IP rule.
+// key identifies the peer of a plain datagram. ip is the zero Addr if the same-IP rule is off.
 type key struct {
 	ip   netip.Addr
 	peer messages.PeerID
 }
 
-// socket is one UDP port, with a reader and a writer. Datagrams create no state; only add does.
+// socket is one UDP port with a reader and a writer. Only add creates state; datagrams do not.
 type socket struct {
 	pool   *Pool
 	conn   transport.PacketConn
 	port   uint16
-	silent bool // reads and discards
+	silent bool // it reads and discards everything
 	out    *queue
 	done   chan struct{} // closed by stop
-	inHand *Association  // whose datagram the reader handles; of the reader
-	turn   uint64        // batches so far; of the writer
+	inHand *Association  // association whose datagram the reader is handling; owned by the reader
+	turn   uint64        // batches so far; owned by the writer
 
-	// mu guards both maps. The reader holds it during a lookup, and never while it calls a handler.
+	// mu guards both maps. The reader holds it during a lookup, but not while it calls a handler.
 	mu    sync.RWMutex
 	peers map[key]*Association
-	ids   map[messages.PeerID]*namesakes // of peers, by their ids
+	ids   map[messages.PeerID]*namesakes // the associations of peers, by peer id alone
 }
 
-// namesakes are the associations of a socket whose peers, in different game sessions, have the same id.
+// namesakes are the associations of a socket that have the same peer id. Their peers are in different game sessions.
 type namesakes struct {
 	all  []*Association
-	next time.Duration // when a datagram from elsewhere is looked at again; the reader's own
+	next time.Duration // earliest time of the next check in stray; owned by the reader
 }
 
-// strayEvery is the least time between two checks of the namesakes of a peer id, with which anybody can send.
+// strayEvery is the shortest time between two checks of the namesakes of a peer id. Anybody can send datagrams with a peer id.
 const strayEvery = 250 * time.Millisecond
 
 func newSocket(p *Pool, conn transport.PacketConn, silent bool) *socket {
@@ -60,7 +60,7 @@ func newSocket(p *Pool, conn transport.PacketConn, silent bool) *socket {
 	return s
 }
 
-// start starts the goroutines; a silent socket needs no writer.
+// start starts the goroutines. A silent socket needs no writer.
 func (s *socket) start() {
 	s.pool.running.Go(s.read)
 	if !s.silent {
@@ -68,14 +68,14 @@ func (s *socket) start() {
 	}
 }
 
-// stop makes the goroutines end. Called once.
+// stop makes the goroutines end. It is called once.
 func (s *socket) stop() error {
 	close(s.done)
 	s.out.close()
 	return s.conn.Close()
 }
 
-// add registers a, which receives from then on. It returns false if its key is in use.
+// add registers a, which receives datagrams from then on. It returns false if its key is in use.
 func (s *socket) add(a *Association) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *socket) remove(a *Association) {
 	}
 }
 
-// find returns the association of a key, or whether the peer exists at another IP address.
+// find returns the association of a key. If there is none, it reports whether the peer id exists at another IP address.
 func (s *socket) find(k key) (a *Association, elsewhere bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -119,9 +119,9 @@ func (s *socket) find(k key) (a *Association, elsewhere bool) {
 	return a, a == nil && s.ids[k.peer] != nil
 }
 
-// stray handles a datagram that names a peer and comes from an IP address without such a peer. A NAT may have changed one of
-// these peers' addresses; only the number tells whose. The only effect is that this peer is served by WebSocket until it is
-// heard from its own address again.
+// stray handles a datagram that names a peer id but comes from an IP address that no such peer has. A NAT may have
+// changed the address of one of these peers; only the number tells which one. The only effect is that this peer is
+// served by WebSocket until it is heard from its own address again.
 func (s *socket) stray(from netip.AddrPort, peer messages.PeerID, number int32, now time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -141,14 +141,15 @@ func (s *socket) all() []*Association {
 	return slices.Collect(maps.Values(s.peers))
 }
 
-// read is the reader. Only closing the socket ends it.
+// read is the reader goroutine. It ends only when the socket is closed.
 func (s *socket) read() {
 	buf := make([]byte, datagramMax+1)
 	for !s.readSome(buf) {
 	}
 }
 
-// readSome reads until the socket is closed, or returns false after a panic, which closes the channel of that datagram's peer.
+// readSome reads until the socket is closed. After a panic it returns false and closes the
+// association whose datagram caused the panic.
 func (s *socket) readSome(buf []byte) (done bool) {
 	defer transport.Rescue(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel reader", func(any) {
 		if a := s.inHand; a != nil {
@@ -166,8 +167,8 @@ func (s *socket) readSome(buf []byte) (done bool) {
 	return true
 }
 
-// handle passes one datagram of at most datagramMax bytes to its association: one unit, and bytes behind it that are ignored
-// (realtime.md 2). Only the reader calls it. It allocates nothing.
+// handle passes one datagram of at most datagramMax bytes to its association. The datagram is one unit; bytes after it
+// are ignored (realtime.md 2). Only the reader calls handle. It allocates nothing.
 func (s *socket) handle(from netip.AddrPort, datagram []byte) {
 	if s.silent {
 		s.pool.opt.Counters.Dropped.Add(counters.DropFastOff, 1)

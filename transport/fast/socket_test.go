@@ -15,9 +15,9 @@ import (
 	"troupe/transport"
 )
 
-// ICMP answers and other passing errors of a read end nothing, and Close does not wait for a pause after errors.
+// ICMP errors and other temporary errors of a read do not end the reader. Close does not wait for the pause after errors.
 func TestReadErrorsDoNotEndTheReader(t *testing.T) {
-	for _, count := range []int{transport.ReadFailuresFree + 4, 1 << 12} { // the last at 10 ms each: more than a second
+	for _, count := range []int{transport.ReadFailuresFree + 4, 1 << 12} { // the last count takes more than a second, at 10 ms for each
 		synctest.Test(t, func(t *testing.T) {
 			conn := &fakeConn{closed: make(chan struct{})}
 			for range count {
@@ -75,9 +75,9 @@ func TestFullQueueDropsTheNewest(t *testing.T) {
 	p.main.handle(clientAddr(1), wire.AppendUDPConnect(nil, 1, 0))
 	p.main.handle(clientAddr(1), wire.AppendClientAck(nil, 1, 1))
 	if !send(a, "one") || !send(a, "two") || send(a, "three") {
-		t.Fatal("not three places") // the -6 has one
+		t.Fatal("not three places") // the -6 occupies one place of the queue
 	}
-	p.main.handle(clientAddr(1), wire.AppendUDPConnect(nil, 1, 2)) // no room for its answer
+	p.main.handle(clientAddr(1), wire.AppendUDPConnect(nil, 1, 2)) // no room for the -6
 	if n := p.opt.Counters.Dropped.Get(counters.DropFastQueueFull); n != 2 {
 		t.Fatalf("counted %d", n)
 	}
@@ -98,14 +98,14 @@ func TestFullQueueDropsTheNewest(t *testing.T) {
 		}
 		numbers = append(numbers, h.Sequence)
 	}
-	for i, n := range numbers { // a dropped datagram uses up no number
+	for i, n := range numbers { // a dropped datagram does not use up a number
 		if n != int32(i) || len(numbers) != 4 {
 			t.Fatalf("numbers %v", numbers)
 		}
 	}
 }
 
-// Numbers end where clients' do: they know no wrap-around.
+// The numbers end at the maximum, because clients do not support wrap-around.
 func TestNumbersEnd(t *testing.T) {
 	p, conn := quietPool(t, nil)
 	a, err := p.Open(1, local, inbox(nil))

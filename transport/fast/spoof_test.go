@@ -8,7 +8,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// The spoofing suite: RL-206, beside TestBinding and FuzzUDPDatagram (RL-27). Each test fails when its guard is taken out.
+// The spoofing suite: RL-206, together with TestBinding and FuzzUDPDatagram (RL-27). Each test fails if its guard is removed.
 
 // RT-23, D-107, RT-24.
 func TestSpoof_OtherIPIsRefused(t *testing.T) {
@@ -36,17 +36,17 @@ func TestSpoof_OtherIPIsRefused(t *testing.T) {
 func TestSameIPOff(t *testing.T) {
 	h := newHost(t, func(o *Options) { o.SameIP = false })
 	a, in := h.open(1, local)
-	b, _ := h.open(1, local.Next()) // the id alone is the key now
+	b, _ := h.open(1, local.Next()) // with SameIP off, the id alone is the key
 	if a.Port() == b.Port() {
 		t.Fatal("two peers with one key")
 	}
-	c := h.confirm(a, "127.0.0.3") // its NAT sends UDP out elsewhere
+	c := h.confirm(a, "127.0.0.3") // its NAT sends UDP from another address
 	c.data("x")
 	in.next(t)
 	spoofer := h.client("127.0.0.2", a.Port(), 1)
 	spoofer.seq = c.seq
 	h.clock.advance(time.Minute)
-	spoofer.connect() // plausible but for its IP
+	spoofer.connect() // plausible except for its IP
 	spoofer.data("x")
 	h.dropped(counters.DropFastWrongAddress, 2)
 	c.data("y")
@@ -78,14 +78,14 @@ func TestContested(t *testing.T) {
 	if n := h.count.Connections.Get(counters.UDP); n != 0 {
 		t.Fatalf("gauge %d", n)
 	}
-	// The next login starts clean.
+	// The next login starts in a new state.
 	a.Close()
 	b, _ := h.open(1, local)
 	h.confirm(b, "127.0.0.1")
 }
 
-// What was queued for a binding that ended before the writer came to it stays
-// unsent; acks, which hold nothing, go.
+// Datagrams that were queued for a binding are not sent if that binding ends before. Acks are
+// sent, because they contain no game data.
 func TestQueuedGameDataDiesWithItsBinding(t *testing.T) {
 	p, conn := quietPool(t, nil)
 	a, err := p.Open(1, local, inbox(nil))
@@ -100,7 +100,7 @@ func TestQueuedGameDataDiesWithItsBinding(t *testing.T) {
 	}
 	a.Close()
 	conn.drain(p.main)
-	if len(conn.written) != 1 { // the -6
+	if len(conn.written) != 1 { // only the -6
 		t.Fatalf("%d datagrams written, want the ack alone", len(conn.written))
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"troupe/transport"
 )
 
-// writeBatch is how many datagrams the writer takes at a time. With more of them, more are for one peer, which cost less together.
+// writeBatch is how many datagrams the writer takes at a time. A larger batch has more datagrams for the same
+// peer, and those are cheaper to send together.
 const writeBatch = 256
 
-// batch is datagrams that are encoded and not sent yet, of at most writeBatch. The writer owns it.
+// batch is up to writeBatch datagrams that are encoded and not sent yet. The writer owns it.
 type batch struct {
-	bytes []byte     // all datagrams, one after the other
-	list  []outgoing // their ends in bytes, and where they go
+	bytes []byte     // the encoded datagrams, one after another
+	list  []outgoing // where each datagram ends in bytes, and where it goes
 }
 
-// outgoing is one encoded datagram. D holds no frame any more.
+// outgoing is one encoded datagram. d no longer holds a frame.
 type outgoing struct {
 	d   datagram
 	end int
@@ -31,14 +32,14 @@ func (b *batch) at(i int) []byte {
 	return b.bytes[from:b.list[i].end]
 }
 
-// sender hands batches to the kernel. It waits while the kernel's buffer is full.
+// sender passes batches to the kernel. It waits while the kernel's buffer is full.
 type sender interface {
-	// send sends datagrams from index i on, which there is, with one system call. An error is about the datagram behind
-	// those that were sent; that one is lost, as any datagram may be.
+	// send sends datagrams with one system call, starting at index i, which must exist. An error is about the datagram
+	// after those that were sent. That datagram is lost, as any datagram may be.
 	send(b *batch, i int) (sent int, err error)
 }
 
-// oneByOne is the sender where the system has no call for several datagrams.
+// oneByOne is the sender for systems without a call that sends several datagrams.
 type oneByOne struct{ conn transport.PacketConn }
 
 func (o oneByOne) send(b *batch, i int) (sent int, err error) {
@@ -48,21 +49,22 @@ func (o oneByOne) send(b *batch, i int) (sent int, err error) {
 	return 1, nil
 }
 
-// writer is what the writing goroutine of a socket needs.
+// writer is the state of a socket's writer goroutine.
 type writer struct {
 	s     *socket
 	out   sender
 	taken [writeBatch]datagram
 	batch batch
-	peers []int32           // the first datagram of each peer in taken
-	next  [writeBatch]int32 // the next datagram of the same peer; 0: none
+	peers []int32           // index in taken of each peer's first datagram
+	next  [writeBatch]int32 // index in taken of the next datagram of the same peer; 0 if there is none
 }
 
 func newWriter(s *socket) *writer {
 	return &writer{s: s, out: newSender(s.conn)}
 }
 
-// write is a socket's writer: it encodes and sends what is queued. Only this goroutine blocks when the kernel's buffer is full.
+// write is the writer goroutine of a socket. It encodes and sends what is queued. Only this goroutine
+// blocks while the kernel's buffer is full.
 func (s *socket) write() {
 	w := newWriter(s)
 	for w.round() {
@@ -86,7 +88,8 @@ func (w *writer) round() (more bool) {
 	return more
 }
 
-// group chains the first n datagrams by peer: those of a peer go out together and in order, peers in the order of their first ones.
+// group chains the first n datagrams by peer. The datagrams of one peer are sent together and in order. Peers
+// are in the order of their first datagrams.
 func (w *writer) group(n int) {
 	w.s.turn++
 	w.peers = w.peers[:0]
@@ -102,8 +105,8 @@ func (w *writer) group(n int) {
 	}
 }
 
-// encode appends d, unless the binding it was queued for has ended: game data goes to confirmed addresses only. It
-// releases d's reference. After a panic it closes the channel of this peer.
+// encode appends d to b and releases its reference. It skips d if the binding has changed since d was queued, because
+// game data goes only to confirmed addresses. A panic closes the association of d.
 func (s *socket) encode(b *batch, d *datagram) {
 	before := len(b.bytes)
 	defer transport.Rescue(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel writer", func(any) {

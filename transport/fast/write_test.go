@@ -12,7 +12,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// batchTo is a batch of numbered texts to addresses in turn.
+// batchTo returns a batch of numbered texts, sent to the addresses in turn.
 func batchTo(n int, to ...netip.AddrPort) *batch {
 	b := new(batch)
 	for i := range n {
@@ -34,8 +34,8 @@ func openUDP(tb testing.TB, network, address string) *net.UDPConn {
 
 func portOf(c *net.UDPConn) uint16 { return c.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
 
-// Each receiver gets its datagrams, whole and in order, from sockets of each family; one that cannot be sent
-// costs no other.
+// Each receiver gets its datagrams complete and in order, from sockets of each family. A datagram
+// that cannot be sent does not prevent others.
 func TestABatchReachesEveryReceiver(t *testing.T) {
 	v4, v6 := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestABatchReachesEveryReceiver(t *testing.T) {
 	}
 }
 
-// What the queue holds for several peers goes out peer by peer, to each in the order in which it was sent.
+// The datagrams in the queue are sent grouped by peer. Those for one peer stay in the order in which they were queued.
 func TestDatagramsOfAPeerFollowEachOther(t *testing.T) {
 	t.Parallel()
 	p, conn := quietPool(t, nil)
@@ -101,7 +101,7 @@ func TestDatagramsOfAPeerFollowEachOther(t *testing.T) {
 	for round := range 3 {
 		conn.written = nil
 		for text := range 4 {
-			for _, a := range peers[round:] { // the first of a round is another one each time
+			for _, a := range peers[round:] { // each round starts with another peer
 				if !send(a, fmt.Sprint(text)) {
 					t.Fatal("not sent")
 				}
@@ -131,8 +131,9 @@ func TestDatagramsOfAPeerFollowEachOther(t *testing.T) {
 	}
 }
 
-// BenchmarkBroadcast is the kernel's part of four messages to 50 members of a room, per datagram: with one system call for each,
-// with one for as many as possible, and the same with the datagrams of each member next to each other. Receivers do not read.
+// BenchmarkBroadcast measures the kernel's time per datagram for four messages to 50 members of a room. It compares one
+// system call for each datagram, one call for as many datagrams as possible, and the latter with the datagrams of each
+// member next to each other. Receivers do not read.
 func BenchmarkBroadcast(b *testing.B) {
 	const members, said = 50, 4
 	var to, grouped []netip.AddrPort

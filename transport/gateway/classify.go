@@ -7,7 +7,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// classify decides what a packet of a logged-in player is, from its header alone: a kind of Inbound and its group, or why it is dropped.
+// classify decides from the header what a packet of a logged-in player is. It returns a kind of Inbound and its
+// group, or the reason to drop the packet.
 func classify(h *wire.Header) (kind gamesession.Kind, group messages.GroupID, drop counters.Drop) {
 	switch {
 	case h.OpCode == wire.OpLogin && h.Command == wire.CommandLogin:
@@ -42,7 +43,8 @@ func groupOp(h *wire.Header, want wire.Command, kind gamesession.Kind) (gamesess
 	return kind, messages.GroupID(g), 0
 }
 
-// delivered returns the header of an application message as its recipients see it: the true sender, and one target (realtime.md 10).
+// delivered returns the header of an application message as its recipients see it. It has the true
+// sender and only one target (realtime.md 10).
 func delivered(h *wire.Header, sender messages.PeerID) wire.Header {
 	out := wire.Header{OpCode: h.OpCode, Sender: int32(sender), TargetPlayer: h.TargetPlayer, TargetGroup: h.TargetGroup, Payload: h.Payload}
 	switch {

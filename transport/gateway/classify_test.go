@@ -52,11 +52,11 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// What is delivered has the true sender and one target, whatever was sent.
+// A delivered message has the true sender and only one target, whatever the client has sent.
 // RT-39.
 func TestDeliveredHasTheTrueSenderAndOneTarget(t *testing.T) {
 	for _, c := range []struct{ player, group, wantPlayer, wantGroup int32 }{
-		{-1, -1, -1, -1}, // to the server, whose script sees both
+		{-1, -1, -1, -1}, // to the server; its script sees both targets
 		{3, -1, 3, 0},
 		{0, 5, 0, 5},
 		{-2, -1, 0, -1},

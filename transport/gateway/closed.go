@@ -9,10 +9,10 @@ import (
 	"troupe/transport"
 )
 
-// closedMax bounds the connections that are remembered.
+// closedMax is how many ended connections are remembered.
 const closedMax = 1000
 
-// closedList remembers the connections that ended last, oldest first. Safe for concurrent use.
+// closedList remembers the connections that ended last, oldest first. It is safe for concurrent use.
 type closedList struct {
 	mu  sync.Mutex
 	all []messages.ClosedConnection
@@ -24,7 +24,7 @@ func (c *closedList) add(one messages.ClosedConnection) {
 	c.all = append(c.all[max(0, len(c.all)+1-closedMax):], one)
 }
 
-// Closed returns the connections that ended last, at most 1000, the newest first.
+// Closed returns the connections that ended last, newest first. There are at most 1000.
 func (g *Gateway) Closed() []messages.ClosedConnection {
 	g.closed.mu.Lock()
 	all := slices.Clone(g.closed.all)
@@ -33,10 +33,10 @@ func (g *Gateway) Closed() []messages.ClosedConnection {
 	return all
 }
 
-// errorMax bounds the text of an error that is remembered.
+// errorMax is how many bytes of an error's text are remembered.
 const errorMax = 200
 
-// remember keeps the end of a connection for operators, and logs it at the level debug. The caller has not ended its handle yet.
+// remember records the end of a connection for operators, and logs it at debug level. It is called before handle.Ended.
 func (p *peer) remember(end transport.End) {
 	one := messages.ClosedConnection{At: time.Now(), Lasted: p.gateway.clock() - p.openedAt, Transport: p.channel.String(), Address: p.conn.RemoteAddr(), Reason: reasonOf(end), By: "client"}
 	switch {

@@ -1,6 +1,7 @@
-// Package gateway translates between frames and actor messages. It starts a supervised actor for each connection, decodes and checks what
-// its peer sends, writes the true sender into it, and posts it to the player's game session. It enforces the limits on one peer.
+// Package gateway translates between frames and actor messages. It starts a supervised actor for each connection. It decodes and
+// checks the input of the connection's peer, sets the true sender, and posts the result to the player's game session. It enforces
+// the limits on each peer.
 //
-// The gateway runs on the transports' reader goroutines. When it waits, it slows down one peer only (back-pressure). It owns no sockets and
-// no game state.
+// The gateway runs on the transports' reader goroutines. When it blocks, it slows down only one peer (back-pressure). It owns no
+// sockets and no game state.
 package gateway

@@ -15,7 +15,8 @@ type silentLink struct{ connection.Link }
 
 func (silentLink) LoggedIn() {}
 
-// The game session is told of a limit once, also if packets were dropped because of it before the login was accepted.
+// The game session is notified of a limit only once. This also holds if packets were dropped
+// because of it before the login was accepted.
 func TestAGameSessionIsToldOnceOfALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)

@@ -9,14 +9,15 @@ import (
 	"troupe/transport/fast"
 )
 
-// OpenFast implements connection.Edge. A connection that carries datagrams is its own fast channel. Beside other connections the fast
-// channel is DTLS if the connection is encrypted and the host serves DTLS, and plain UDP otherwise.
+// OpenFast implements connection.Edge. A connection that carries datagrams provides the fast channel itself. For other
+// connections, the fast channel is DTLS if the connection is encrypted and the host serves DTLS, otherwise plain UDP.
 func (p *peer) OpenFast(peer messages.PeerID) (offer player.FastOffer) {
 	var err error
 	plain, secured := p.gateway.o.Fast, p.gateway.o.Secured
 	if own, ok := p.conn.(transport.FastCarrier); ok {
 		p.fast = p.channel
-		return player.FastOffer{Link: own.OpenFast(p.OnFast), Channel: p.channel, Port: plain.Port()} // LOGIN_RESPONSE must name a port; the client does not use it
+		// LOGIN_RESPONSE must name a port, although the client does not use it.
+		return player.FastOffer{Link: own.OpenFast(p.OnFast), Channel: p.channel, Port: plain.Port()}
 	}
 	if p.conn.Channel().Encrypted() && secured != nil {
 		p.fast = counters.DTLS
@@ -41,8 +42,8 @@ func (p *peer) OpenFast(peer messages.PeerID) (offer player.FastOffer) {
 	return offer
 }
 
-// restartFast handles a -5 that came over the WebSocket and is not marked reliable: the peer receives nothing on the fast channel, and is
-// about to repeat the handshake. Stock clients never send one.
+// restartFast handles a -5 that came over the WebSocket and is not marked reliable. It means that the peer receives
+// nothing on the fast channel and will repeat the handshake. Stock clients never send one.
 func (p *peer) restartFast() {
 	if beside, ok := p.beside.Load().(interface{ Restart() }); ok {
 		beside.Restart()
@@ -51,8 +52,8 @@ func (p *peer) restartFast() {
 	}
 }
 
-// OnVerified implements fast.SecuredHandler: it sends the answer over the WebSocket, too, as one lost datagram would keep the client on
-// it for ever.
+// OnVerified implements fast.SecuredHandler. It sends the answer over the WebSocket as well. Otherwise the loss of one
+// datagram would keep the client on the WebSocket for ever.
 func (p *peer) OnVerified(answer *wire.Frame) {
 	p.conn.Send(answer) // D-108
 	p.conn.Flush()

@@ -19,8 +19,7 @@ func (numberedConn) Channel() counters.Channel { return counters.WS }
 
 func (numberedConn) RemoteAddr() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:4000") }
 
-// A -5 may be read from the WebSocket while the fast channel is being opened, which
-// the player's actor does.
+// A -5 may be read from the WebSocket while the player's actor is opening the fast channel.
 func TestRestartWhileTheFastChannelIsOpened(t *testing.T) {
 	network := memnet.New(memnet.Seed(t))
 	defer network.Close()

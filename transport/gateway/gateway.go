@@ -11,7 +11,7 @@ import (
 	"troupe/transport"
 )
 
-// Gateway accepts connections for a System. Safe for concurrent use.
+// Gateway accepts connections for a System. It is safe for concurrent use.
 type Gateway struct {
 	o            Options
 	rates        inputRates
@@ -19,8 +19,8 @@ type Gateway struct {
 	drops        zerolog.Logger // sampled, because peers decide how many packets are dropped
 	failures     *attempts[netip.Prefix]
 	logins       *attempts[uint64] // logins without a reconnect token, by the hash of the player session id
-	resumes      *attempts[uint64] // logins with a reconnect token, likewise
-	seed         maphash.Seed      // of the hashes: nobody can make two ids collide
+	resumes      *attempts[uint64] // logins with a reconnect token, by the same hash
+	seed         maphash.Seed      // random seed of the hashes, so that nobody can make two ids collide
 	held         heldGuesses
 	loginLimiter *loginLimiter
 	closed       closedList
@@ -41,12 +41,12 @@ func New(o Options) *Gateway {
 	}
 }
 
-// Accept implements transport.Acceptor: every connection gets an actor.
+// Accept implements transport.Acceptor. It creates an actor for the connection.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	p := &peer{gateway: g, conn: c, channel: c.Channel(), openedAt: g.clock()}
 	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0
 }
 
-// clock is the time since the gateway's start, monotonic.
+// clock returns the time since the gateway's start. It is monotonic.
 func (g *Gateway) clock() time.Duration { return time.Since(g.started) }

@@ -8,17 +8,17 @@ import (
 	"troupe/actors/player"
 )
 
-// bucket is a token bucket that may go into debt. Its rate is kept outside, so that a player costs 16 bytes per bucket. Not safe for
-// concurrent use.
+// bucket is a token bucket that may have a negative balance. The caller passes its rate to each call, so a bucket has
+// only 16 bytes. It is not safe for concurrent use.
 type bucket struct {
 	tokens float64
-	at     time.Duration // when it was last filled, on the gateway's clock; 0 never
+	at     time.Duration // when it was last filled, on the gateway's clock; 0 if never
 }
 
-// rate is the fill rate and the size of a bucket. A rate of 0 is no bound.
+// rate is the fill rate and the size of a bucket. A perSecond of 0 means no limit.
 type rate struct{ perSecond, burst float64 }
 
-// take spends n tokens, and returns how long it takes to fill the debt; 0 if there is none.
+// take spends n tokens. If the balance is negative after that, it returns how long it takes to refill it to 0, otherwise 0.
 func (b *bucket) take(r rate, now time.Duration, n float64) time.Duration {
 	if r.perSecond <= 0 {
 		return 0
@@ -31,7 +31,7 @@ func (b *bucket) take(r rate, now time.Duration, n float64) time.Duration {
 	return time.Duration(math.Ceil(-b.tokens / r.perSecond * float64(time.Second)))
 }
 
-// tryTake spends n tokens if the bucket has them.
+// tryTake spends n tokens if the bucket has them, and reports whether it did.
 func (b *bucket) tryTake(r rate, now time.Duration, n float64) bool {
 	if r.perSecond <= 0 {
 		return true
@@ -53,7 +53,7 @@ func (b *bucket) fill(r rate, now time.Duration) {
 	b.at = max(now, 1)
 }
 
-// inputRates are the rates of inputRate.
+// inputRates are the rates of the buckets of an inputRate.
 type inputRates struct{ messages, bytes, groups, signs rate }
 
 func ratesOf(l Limits) inputRates {
@@ -65,23 +65,24 @@ func ratesOf(l Limits) inputRates {
 	}
 }
 
-// signFactor is the rate of signs of life, as a multiple of the message rate.
+// signFactor is the rate limit for signs of life, as a multiple of the message rate.
 const signFactor = 2.5
 
-// inputRate bounds one player's input over its channels. The WebSocket reader and the UDP reader share it.
+// inputRate limits one player's input over all its channels. The readers of the WebSocket and of the fast channel share it.
 type inputRate struct {
 	mu sync.Mutex
 	// guarded by mu
 	messages, bytes, groups, signs bucket
-	overSince                      time.Duration // 0: not over
-	waits                          time.Duration // when the wait of the last delayed message ends
+	overSince                      time.Duration // since when the player has been over its rate; 0 if it is not
+	waits                          time.Duration // until when the last delayed message waits
 }
 
-// restAfter is how long a player's messages must pass without waiting until it counts as within its rate again: far longer than the
-// tokens that gather when a reader is woken late.
+// restAfter is how long a player's messages must pass without waiting before the player counts as within its rate again.
+// It must be much longer than the delay with which a reader may be woken, because tokens accumulate in that time.
 const restAfter = time.Second
 
-// reliable admits a reliable packet that counts as cost messages, and returns how long it has to wait, and has been over its rate.
+// reliable admits a reliable packet that counts as cost messages. It returns how long the packet must wait, and for
+// how long the player has been over its rate.
 func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, size int) (wait, over time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -99,14 +100,14 @@ func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, siz
 	return wait, now - i.overSince
 }
 
-// fast reports whether a message of the fast channel is admitted.
+// fast reports whether a message of the fast channel is admitted. It does not wait.
 func (i *inputRate) fast(r *inputRates, now time.Duration, size int) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.messages.tryTake(r.messages, now, 1) && i.bytes.tryTake(r.bytes, now, float64(size))
 }
 
-// sign counts a sign of life and returns how long the reader has to wait.
+// sign counts a sign of life and returns how long the reader must wait.
 func (i *inputRate) sign(r *inputRates, now time.Duration) time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -119,10 +120,11 @@ func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {
 	return i.groups.tryTake(r.groups, now, 1)
 }
 
-// roomShare is one player's share of its game session's Inflow. Only the reader of the reliable channel uses it, so it needs no lock.
+// roomShare is one player's share of its game session's Inflow. It needs no lock, because only
+// the reader of the reliable channel uses it.
 type roomShare struct{ b bucket }
 
-// take counts a reliable packet for the game session, and returns how long this player has to wait, readPauseMax at most.
+// take counts a reliable packet for the game session. It returns how long this player must wait, at most readPauseMax.
 func (s *roomShare) take(f *player.Inflow, now time.Duration, size int) (wait time.Duration) {
 	if f == nil {
 		return 0
@@ -137,13 +139,13 @@ func (s *roomShare) take(f *player.Inflow, now time.Duration, size int) (wait ti
 	return min(wait, readPauseMax)
 }
 
-// attempts counts events per key and minute. Safe for concurrent use. After attemptKeysMax keys it forgets the counts of the previous
-// minute.
+// attempts counts events per key and minute. After attemptKeysMax keys in one minute it drops the counts of the
+// previous minute. It is safe for concurrent use.
 type attempts[K comparable] struct {
-	most int // per minute; 0 is no bound
+	most int // limit per minute; 0 for no limit
 
 	mu sync.Mutex
-	// guarded by mu: two generations of one minute each
+	// guarded by mu: the counts of the current and of the previous minute
 	start     time.Time
 	now, last map[K]int
 }
@@ -154,7 +156,7 @@ func newAttempts[K comparable](most int) *attempts[K] {
 	return &attempts[K]{most: most, now: make(map[K]int), last: make(map[K]int)}
 }
 
-// over reports whether key has used up its limit. Counts of the previous minute decay linearly.
+// over reports whether key has reached its limit. The counts of the previous minute decay linearly.
 func (a *attempts[K]) over(now time.Time, key K) bool {
 	if a.most <= 0 {
 		return false

@@ -34,7 +34,7 @@ func TestBucketTellsHowLongToWait(t *testing.T) {
 	}
 }
 
-// Over any time, a bucket lets through at most its burst and its rate.
+// In any period, a bucket admits at most its burst plus its rate times the period.
 func TestBucketBoundsTheRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rate{perSecond: rapid.Float64Range(1, 1000).Draw(t, "rate"), burst: rapid.Float64Range(1, 100).Draw(t, "burst")}
@@ -104,14 +104,14 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// What the players of a game session send together is bounded, and who sends less than
-// an equal part of that never waits for those who send more.
+// The total input of a game session's players is limited. A player that sends less than an equal
+// share never waits for players that send more.
 func TestARoomIsSharedByThoseWhoSend(t *testing.T) {
 	const bound = 200_000
 	for _, c := range []struct {
 		name string
-		each []int // bytes per second that they would like to send
-		want []int // and can, in the long run; nearly
+		each []int // bytes per second that each player tries to send
+		want []int // bytes per second that each player can send in the long run, approximately
 	}{
 		{"one", []int{150_000}, []int{150_000}},
 		{"one at all there is", []int{400_000}, []int{200_000}},

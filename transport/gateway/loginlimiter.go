@@ -8,10 +8,10 @@ import (
 	"troupe/messages"
 )
 
-// loginLimiter admits logins at a bounded rate, so that thousands of reconnecting players do not stall the running games. Three of four
-// admitted logins are for player sessions that are ACTIVE, if such logins wait. A stock client with a RESERVED player session may wait
-// however long the queue is: a refusal would cost the player its seat. Other new logins are refused when the queue is full. Safe for
-// concurrent use.
+// loginLimiter admits logins at a limited rate, so that thousands of reconnecting players do not stall the running games.
+// Three of four admitted logins are for player sessions that are ACTIVE, as long as such logins wait. A login of a stock
+// client with a RESERVED player session may always wait, however long the queue is, because after a refusal the player
+// would lose its seat. Other new logins are refused when the queue is full. A loginLimiter is safe for concurrent use.
 type loginLimiter struct {
 	rate  rate
 	most  int
@@ -20,7 +20,7 @@ type loginLimiter struct {
 	mu sync.Mutex
 	// guarded by mu
 	bucket bucket
-	back   queue // reconnecting: their player sessions are ACTIVE
+	back   queue // reconnecting players: their player sessions are ACTIVE
 	fresh  queue
 	turns  int
 	timer  *time.Timer // running while logins wait
@@ -32,13 +32,13 @@ type queue []waiter
 type loginClass uint8
 
 const (
-	refusable    loginClass = iota // is refused when the queue is full
-	reserved                       // is never refused
-	reconnecting                   // is never refused, and goes first
+	refusable    loginClass = iota // refused when the queue is full
+	reserved                       // never refused
+	reconnecting                   // never refused, and admitted first
 )
 
-// loginClassOf returns the class of a login from the status of its player session. A new login of the extension is refusable: it is told
-// when to retry.
+// loginClassOf returns the class of a login. status is that of its player session. A new login of a client with
+// capabilities is refusable, because the refusal tells such a client when to retry.
 func loginClassOf(status messages.PlayerSessionStatus, caps uint64) loginClass {
 	switch {
 	case status == messages.PlayerSessionActive:
@@ -54,15 +54,15 @@ type waiter struct {
 	enter func()
 }
 
-// newLoginLimiter returns a limiter for perSecond logins per second, 0 for no bound, with a queue of waiting logins.
+// newLoginLimiter returns a limiter for perSecond logins per second; 0 means no limit. waiting is the maximum length of its queue.
 func newLoginLimiter(perSecond float64, waiting int) *loginLimiter {
 	return &loginLimiter{rate: rate{perSecond, max(1, perSecond/10)}, most: waiting, start: time.Now()}
 }
 
-// now returns the time on the bucket's clock, which is never 0.
+// now returns the time on the bucket's clock. It is never 0.
 func (t *loginLimiter) now() time.Duration { return time.Since(t.start) + 1 }
 
-// pass calls enter, at once or when it is the login's turn, or refuses the login.
+// pass calls enter when the login is admitted, possibly before it returns. If the queue is full, it may refuse the login.
 func (t *loginLimiter) pass(l *player.Login, s loginClass, enter func()) {
 	t.mu.Lock()
 	if t.timer == nil && t.bucket.tryTake(t.rate, t.now(), 1) {
@@ -89,15 +89,16 @@ func (t *loginLimiter) pass(l *player.Login, s loginClass, enter func()) {
 	}
 }
 
-// wait returns how long n logins take at the rate.
+// wait returns how long it takes to admit n logins.
 func (t *loginLimiter) wait(n int) time.Duration {
 	return max(time.Duration(float64(n)/t.rate.perSecond*float64(time.Second)), time.Millisecond)
 }
 
-// newEvery says that one of so many admitted logins is a new one: clients that reconnect again and again must not keep new players out.
+// newEvery reserves one of newEvery admitted logins for new players, so that clients that
+// reconnect again and again cannot keep them out.
 const newEvery = 4
 
-// turn admits waiting logins. Logins whose connection has ended do not use up a turn.
+// turn admits waiting logins. A login whose connection has ended does not use up a token.
 func (t *loginLimiter) turn() {
 	t.mu.Lock()
 	var in []waiter

@@ -14,10 +14,10 @@ import (
 	"troupe/messages/counters"
 )
 
-// loginConn is a connection whose login is limited.
+// loginConn is a connection whose login passes the limiter.
 type loginConn struct {
 	player.LoginConn
-	after time.Duration // of its refusal
+	after time.Duration // retry time of its refusal
 	gone  atomic.Bool
 }
 
@@ -27,9 +27,9 @@ func (v *loginConn) Refuse(after time.Duration) { v.after = after }
 
 func (v *loginConn) Channel() counters.Channel { return counters.WS }
 
-// limiterUnderTest is a limiter and the logins it has let in.
+// limiterUnderTest is a limiter and the logins it has admitted.
 type limiterUnderTest struct {
-	*loginLimiter // its mu is its own
+	*loginLimiter // its mu is separate
 	begun         time.Time
 
 	mu sync.Mutex
@@ -60,7 +60,7 @@ func (d *limiterUnderTest) came(t *testing.T, want ...string) {
 func TestLoginLimiterLetsReconnectingPlayersGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
-		d := &limiterUnderTest{loginLimiter: newLoginLimiter(10, 6), begun: time.Now()} // a burst of one
+		d := &limiterUnderTest{loginLimiter: newLoginLimiter(10, 6), begun: time.Now()} // with a burst of one
 		d.arrive("a", refusable)
 		d.arrive("b", refusable)
 		d.arrive("c", refusable)
@@ -105,7 +105,7 @@ func TestLoginLimiterTellsWhenToComeAgain(t *testing.T) {
 	})
 }
 
-// Who holds a seat must not be sent away for others, however many wait.
+// A player with a reserved seat must not be refused in favour of others, however many logins wait.
 func TestLoginLimiterRefusesNobodyWithAReservedSeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
@@ -126,8 +126,8 @@ func TestLoginLimiterRefusesNobodyWithAReservedSeat(t *testing.T) {
 	})
 }
 
-// Nor must a few who come back without end keep everybody else out, or those who have
-// gone away cost the others their turn.
+// A few players that reconnect again and again must not keep out everybody else. Logins whose
+// connections have ended must not use up turns.
 func TestLoginLimiterLeavesATurnToNewPlayers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)

@@ -13,24 +13,25 @@ import (
 	"troupe/transport/fast"
 )
 
-// Limits bound what one peer may do (reliability.md 5.2, 2.6, 6). Zero switches a limit off.
+// Limits limit what one peer may do (reliability.md 5.2, 2.6, 6). Zero disables a limit.
 type Limits struct {
-	MalformedMax int // malformed packets after which a connection is closed
-	// Over the next rates of a player, fast messages are dropped and reliable ones wait, for TooFastFor before its connection is closed.
+	MalformedMax int // a connection is closed after this many malformed packets
+	// The following three fields are rate limits of one player. Over these rates, fast messages are dropped and
+	// reliable ones wait. After TooFastFor over the rates, the connection is closed.
 	MessagesPerSecond           float64
 	MessageBurst                float64
-	BytesPerSecond              float64 // with a burst of one second
+	BytesPerSecond              float64 // the burst is the bytes of one second
 	TooFastFor                  time.Duration
-	GroupOpsPerSecond           float64 // of a player; more are dropped
-	LoginFailuresPerIPPerMinute int     // logins with unknown player session ids that are answered without an extra delay
-	LoginsPerIDPerMinute        int     // logins of a player session that are admitted without a pause
-	ResumesPerIDPerMinute       int     // the same for logins with a reconnect token
-	LoginsPerSecond             float64 // of all players, with a burst of a tenth of it; reconnecting players go first
-	LoginsWaiting               int     // for LoginsPerSecond; others are told to retry, unless their player session is RESERVED or ACTIVE
+	GroupOpsPerSecond           float64 // per player; more are dropped
+	LoginFailuresPerIPPerMinute int     // logins with unknown player session ids that are refused without an extra delay
+	LoginsPerIDPerMinute        int     // logins to one player session that are admitted without a pause
+	ResumesPerIDPerMinute       int     // the same limit for logins with a reconnect token
+	LoginsPerSecond             float64 // for all players, with a burst of a tenth of it; reconnecting players go first
+	LoginsWaiting               int     // queue length for LoginsPerSecond; when it is full, loginLimiter refuses some logins
 }
 
-// exceeded says of a player what it did when packets of it were dropped because of a limit, with the limit's value and
-// configuration key; "" of drops that are no limit's.
+// exceeded describes what a player did whose packets were dropped for reason d, with the value and the configuration
+// key of the limit. It returns "" if d is not about a limit.
 func (l *Limits) exceeded(d counters.Drop) string {
 	rate := fmt.Sprintf("limits.playerMessagesPerSecond (%v, bursts of %v) or limits.playerBytesPerSecond (%v)", l.MessagesPerSecond, l.MessageBurst, l.BytesPerSecond)
 	switch d {
@@ -47,11 +48,11 @@ func (l *Limits) exceeded(d counters.Drop) string {
 	}
 }
 
-// Options configure a Gateway. Values are set once.
+// Options configure a Gateway. They do not change after New.
 type Options struct {
 	System   *actors.System
-	Fast     *fast.Pool    // beside ws
-	Secured  *fast.Secured // beside wss; nil: plain UDP there as well
+	Fast     *fast.Pool    // the fast channel for ws
+	Secured  *fast.Secured // the fast channel for wss; if nil, wss uses plain UDP too
 	Counters *counters.Set
 	Log      zerolog.Logger
 	Limits   Limits

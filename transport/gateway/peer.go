@@ -18,7 +18,7 @@ import (
 	"troupe/transport"
 )
 
-// peer handles the input of one connection: it is the connection's transport.Handler, and the fast.Handler of its player.
+// peer handles the input of one connection. It is the transport.Handler of the connection and the fast.Handler of its player.
 type peer struct {
 	// set once
 	gateway  *Gateway
@@ -26,29 +26,29 @@ type peer struct {
 	handle   *connection.Handle
 	channel  counters.Channel
 	openedAt time.Duration    // on the gateway's clock
-	fast     counters.Channel // of the fast channel; set before there is one
+	fast     counters.Channel // counter of the fast channel; set before that is opened
 
 	// owned by the connection's reader
-	tried     bool // a LOGIN was read
+	tried     bool // a LOGIN has been read
 	malformed int32
 	share     roomShare
 
-	// set before a LOGIN is passed on or refused
-	unknown bool          // its player session id does not exist
-	readAt  time.Duration // when it was read, on the gateway's clock
+	// set before the LOGIN is passed on or refused
+	unknown bool          // the player session id of the LOGIN does not exist
+	readAt  time.Duration // when the LOGIN was read, on the gateway's clock
 
 	rate   inputRate
-	told   atomic.Uint64 // bits of the drops that there have been, so that the game session is told once of a limit
-	beside atomic.Value  // the fast channel beside a WebSocket; empty until that is opened
+	told   atomic.Uint64 // bit set of the drop reasons so far, so that each limit is reported only once to the game session
+	beside atomic.Value  // the separate fast channel of a WebSocket; empty until it is opened
 }
 
 // ip returns the address of the peer.
 func (p *peer) ip() netip.Addr { return p.conn.RemoteAddr().Addr().Unmap() }
 
-// idMax bounds a player session id and a reconnect token in bytes. Valid ones have 42 and 43.
+// idMax is the maximum length of a player session id and of a reconnect token, in bytes. Valid ones have 42 and 43 bytes.
 const idMax = 128
 
-// readPauseMax is how long a reader stops at a time (reliability.md 5.1).
+// readPauseMax is the longest single pause of a reader (reliability.md 5.1).
 const readPauseMax = time.Second
 
 // OnUnit implements transport.Handler.
@@ -84,11 +84,11 @@ func (p *peer) OnAlive(pong []byte) {
 
 // OnClosed implements transport.Handler.
 func (p *peer) OnClosed(end transport.End) {
-	p.remember(end) // the transport does not know the player, so that its end is logged there
+	p.remember(end) // records the end here, because the transport does not know the player
 	p.handle.Ended(end.Clean, reasonOf(end))
 }
 
-// reasonOf returns how a connection ended as scripts are told: the network error is in the log only.
+// reasonOf returns how a connection ended, in the form that scripts get. Details of a network error are only in the log.
 func reasonOf(end transport.End) string {
 	switch {
 	case end.ByHost != 0:
@@ -99,7 +99,7 @@ func reasonOf(end transport.End) string {
 		return "connection_lost"
 	case end.Code == 0:
 		return "client_closed"
-	default: // CloseReason.String has the host's meaning of the code, not the client's
+	default: // CloseReason.String would return the meaning of codes sent by the host
 		return "client_closed_" + strconv.Itoa(int(end.Code))
 	}
 }
@@ -126,7 +126,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 	}
 	in := p.inbound(att, &h, true)
 	if in == nil {
-		p.pace(1, size) // dropped packets count against the rate as well
+		p.pace(1, size) // dropped packets count against the rate, too
 		return
 	}
 	count := p.gateway.o.Counters
@@ -139,7 +139,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 	}
 	if in.Kind == gamesession.Application && !in.ToOnePlayer() {
 		if wait := p.share.take(att.Inflow, now, size); wait > 0 {
-			time.Sleep(wait) // stops reading from this peer only
+			time.Sleep(wait) // reading stops for this peer only
 		}
 	}
 	for err := in.PostRun(att.Session); err != nil; err = in.PostRun(att.Session) {
@@ -148,12 +148,12 @@ func (p *peer) onPacket(packet []byte, size int) {
 			in.Release()
 			return
 		}
-		att.Session.AwaitRoom(readPauseMax) // stops reading: back-pressure on this peer
+		att.Session.AwaitRoom(readPauseMax) // reading stops: back-pressure on this peer
 	}
 }
 
-// numbers handles the ack of a packet from a client of the extension, and reports whether the packet has more than an ack. Acks count on
-// the reliable channel only: datagrams of plain UDP can be forged.
+// numbers handles the ack of a packet from a client that numbers packets. It reports whether the packet contains more
+// than an ack. Acks are accepted only on the reliable channel, because datagrams of plain UDP can be forged.
 func (p *peer) numbers(att *player.Attachment, h *wire.Header, size int) (more bool) {
 	switch {
 	case h.Ack != 0 && !att.Player.Out.Acked(att.Epoch, h.Ack):
@@ -198,7 +198,7 @@ func (p *peer) OnFast(packet []byte) {
 	}
 }
 
-// inbound turns a packet into a message for the game session, nil if it is dropped.
+// inbound turns a packet into a message for the game session. It returns nil if the packet is dropped.
 func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *gamesession.Inbound {
 	kind, group, drop := classify(h)
 	switch {
@@ -218,7 +218,7 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 		if number == 0 {
 			return nil
 		}
-		kind = gamesession.Nothing // the game session still handles its number
+		kind = gamesession.Nothing // the game session must still process the packet's number
 	}
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Group, in.Reliable = att.Player, kind, group, reliable
@@ -230,11 +230,11 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 	return in
 }
 
-// ackCost is how much of the message rate a packet costs that has only an ack.
+// ackCost is what a packet that contains only an ack costs, as a fraction of a message.
 const ackCost = 1.0 / 8
 
-// pace waits until the player's rate allows a reliable packet that counts as cost messages, and returns the gateway's clock after the
-// wait. It returns false, and closes the connection, if the player has been over its rate for too long.
+// pace waits until the player's rate allows a reliable packet that counts as cost messages. It returns the time on the gateway's
+// clock after the wait. If the player has been over its rate for too long, pace closes the connection and returns false.
 func (p *peer) pace(cost float64, size int) (now time.Duration, ok bool) {
 	now = p.gateway.clock()
 	wait, over := p.rate.reliable(&p.gateway.rates, now, cost, size)
@@ -273,7 +273,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	if len(h.Payload) > wire.PayloadMax {
 		p.drop(counters.DropPayloadTooLarge)
 	}
-	var status messages.PlayerSessionStatus // 0: unknown
+	var status messages.PlayerSessionStatus // 0 if the id is unknown
 	if id != "" && len(id) <= idMax && len(l.ReconnectToken) <= idMax && len(h.Payload) <= wire.PayloadMax {
 		status = p.gateway.o.System.PlayerSession(id)
 	}
@@ -301,7 +301,7 @@ func (p *peer) onMalformed() {
 	}
 }
 
-// drop counts a dropped packet, logs a sample, and tells the game session of the limit that the player is over.
+// drop counts a dropped packet and logs some of them. The first time a player exceeds a limit, it reports that to the game session.
 func (p *peer) drop(d counters.Drop) {
 	p.gateway.o.Counters.Dropped.Add(d, 1)
 	att := p.handle.Attachment()
@@ -319,7 +319,7 @@ func (p *peer) drop(d counters.Drop) {
 	}
 }
 
-// MarshalZerologObject adds to a line of the log whose connection it is about, once a player has logged in.
+// MarshalZerologObject adds the player to a log line, once a player has logged in.
 func (p *peer) MarshalZerologObject(e *zerolog.Event) {
 	if att := p.handle.Attachment(); att != nil {
 		e.Str("player_id", string(att.Player.PlayerID)).Str("player_session", att.Player.ID.Short()).Int32("peer", int32(att.Peer))

@@ -10,22 +10,24 @@ import (
 	"troupe/transport"
 )
 
-// A valid login is never refused because of earlier logins, of other players behind the
-// same address or of the same player: limits on logins only delay (D-9). An index in memory
-// says whether the id exists, so that guessed ids reach no actor and no queue.
+// A valid login is never refused because of earlier logins, neither of other players from
+// the same address nor of the same player: limits on logins only delay them (D-9). An index
+// in memory tells whether an id exists, so guessed ids reach no actor and no queue.
 
 const (
-	// loginPause delays a login over the limit of its player session id. The player actor shortens it if the player would lose its seat.
+	// loginPause is the delay of a login that exceeds the limit of its player session id. The player actor shortens it
+	// if the player would otherwise lose its seat.
 	loginPause = time.Second
-	// refusalStep rounds the time of a refusal after the LOGIN was read, so that it does not show which check failed.
+	// refusalStep is the unit of the time between a LOGIN and its refusal. The time is rounded up to it, so
+	// that it does not show which check failed.
 	refusalStep = 50 * time.Millisecond
-	// guessPause delays guessesHeldMax refusals at a time to an address with too many failed logins. A connection whose refusal is delayed
-	// still counts as one without a login.
+	// guessPause is the additional delay of refusals to an address with too many failed logins. At most guessesHeldMax
+	// refusals to one address are delayed at a time. Meanwhile their connections still count as connections without a login.
 	guessPause     = time.Second
 	guessesHeldMax = 4
 )
 
-// pauseOf counts a login of an id that exists and returns how long it has to wait.
+// pauseOf counts a login with an existing id and returns how long the login must wait.
 func (g *Gateway) pauseOf(id messages.PlayerSessionID, token string, now time.Time) time.Duration {
 	perID := g.logins
 	if token != "" {
@@ -40,7 +42,7 @@ func (g *Gateway) pauseOf(id messages.PlayerSessionID, token string, now time.Ti
 	return 0
 }
 
-// Refused implements connection.Edge. Logins with unknown ids count against the address.
+// Refused implements connection.Edge. It counts logins with unknown ids against the address.
 func (p *peer) Refused() time.Duration {
 	g, now, source := p.gateway, time.Now(), transport.SourceOf(p.ip())
 	wait := refusalStep - (now.Sub(g.started)-p.readAt)%refusalStep
@@ -53,14 +55,14 @@ func (p *peer) Refused() time.Duration {
 	return wait
 }
 
-// heldGuesses counts delayed refusals per address. Each guessPause begins with an empty map. Safe for concurrent use.
+// heldGuesses counts the delayed refusals per address. It is cleared after each guessPause. It is safe for concurrent use.
 type heldGuesses struct {
 	mu    sync.Mutex
 	since time.Time
 	of    map[netip.Prefix]int
 }
 
-// enter counts a refusal to source, and reports whether it is delayed.
+// enter counts a refusal to source, and reports whether to delay it.
 func (h *heldGuesses) enter(now time.Time, source netip.Prefix) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

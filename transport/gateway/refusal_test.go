@@ -9,7 +9,7 @@ import (
 	"troupe/transport"
 )
 
-// whoAsks is a connection of which nothing matters but its address.
+// whoAsks is a connection of which only the address matters.
 type whoAsks struct {
 	transport.Conn
 	addr string
@@ -17,8 +17,8 @@ type whoAsks struct {
 
 func (c whoAsks) RemoteAddr() netip.AddrPort { return netip.MustParseAddrPort(c.addr) }
 
-// Whatever was checked, and however long that took, a refusal is sent a whole number of steps after the LOGIN
-// was read. Over the limit the address waits a second more, a few times in each second; others do not.
+// A refusal is sent a whole number of refusalSteps after the LOGIN was read, whatever was checked and however long that took.
+// If the address is over its limit, the refusal is delayed by a further second, but only for a few refusals in each second.
 // RL-205.
 func TestARefusalIsSentAtAWholeStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"troupe/messages"
 )
 
-// startActors builds the tree, which gives out the address of the listeners.
+// startActors starts the tree of actors. The actors announce the addresses of the listeners, so those must be
+// bound already.
 func (h *Host) startActors(o Options) error {
 	c := &o.Config
 	plain, err := c.advertised(h.listeners.ws, c.Public.Host)
@@ -101,7 +102,8 @@ func (v *checks) session(s *Session) {
 	v.that("session.endedKeep", s.EndedKeep > 0, "must be positive")
 }
 
-// flushGroups is stage.FlushPolicy.Spread: with an interval of 15 ms each shard writes every 2 ms.
+// flushGroups is the value of stage.FlushPolicy.Spread. With an interval of 15 ms, each shard then writes
+// about every 2 ms.
 const flushGroups = 8
 
 func (f Flush) policy() (stage.FlushPolicy, error) {

@@ -16,8 +16,8 @@ func (c *Config) advertised(l *websocket.Listener, name string) (fleet.Advertise
 	return fleet.Advertised{IPAddress: ip, DNSName: name, Port: l.Addr().(*net.TCPAddr).Port}, err
 }
 
-// advertisedIP returns the IP address that players are told: the configured one, or the listener's; if that is on all, one of the
-// machine's.
+// advertisedIP returns the IP address that players get: the configured one, or else the address of the
+// listener. If the listener is bound to all addresses, it returns one of the machine's addresses.
 func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	if c.Public.IP != "" {
 		return c.Public.IP, nil
@@ -36,8 +36,9 @@ func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	return ip.String(), nil
 }
 
-// reached returns the first IPv4 address of a machine that others can reach a listener on all addresses at. Without one it is the
-// first public IPv6 address, or else the first private one, unless the listener takes IPv4 alone.
+// reached picks the address at which other machines can reach a listener that is bound to all addresses. It
+// prefers the first IPv4 address. Without one, it takes the first public IPv6 address, or else the first
+// private IPv6 address, unless the listener accepts IPv4 only.
 func reached(all netip.Addr, addrs []net.Addr) (found netip.Addr, ok bool) {
 	rank := 0
 	for _, a := range addrs {
@@ -61,7 +62,8 @@ func reached(all netip.Addr, addrs []net.Addr) (found netip.Addr, ok bool) {
 	return found, rank > 0
 }
 
-// reachable returns how others reach a listener: if it listens on all addresses, by the name or the address that players are told.
+// reachable returns the host:port at which others reach a listener. If the listener is bound to all
+// addresses, the host part is the public name or the public address.
 func (c *Config) reachable(listening net.Addr) (string, error) {
 	a := listening.(*net.TCPAddr)
 	if ip, ok := netip.AddrFromSlice(a.IP); ok && !ip.IsUnspecified() {
@@ -80,7 +82,7 @@ func fastAddr(configured string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// loopback reports whether addr is an address of loopback.
+// loopback reports whether the host in addr is localhost or a loopback address.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	ip := net.ParseIP(host)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Players are told an address that they can reach, never loopback, and of IPv6 only where the host listens to it.
+// Players get an address that they can reach: never loopback, and IPv6 only if the host listens on it.
 func TestTheAnnouncedAddressCanBeReached(t *testing.T) {
 	const local = "127.0.0.1/8 ::1/128 fe80::1/64"
 	for _, c := range []struct{ listens, machine, want string }{

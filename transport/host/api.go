@@ -22,7 +22,7 @@ import (
 	"troupe/transport/serviceapi"
 )
 
-// startAPI puts the service API and the operator's pages on one address.
+// startAPI serves the service API and the operator's pages on one address.
 func (h *Host) startAPI(o Options) error {
 	c := &o.Config
 	if err := h.reloads.loadSecrets(c); err != nil {
@@ -72,7 +72,8 @@ func (h *Host) startAPI(o Options) error {
 	return nil
 }
 
-// httpLog logs what net/http has to say of connections and handlers. Strangers make handshakes fail at will, so that is no warning.
+// httpLog logs the messages of net/http. Failed TLS handshakes are logged at info level, because any stranger
+// can cause them.
 type httpLog struct{ zerolog.Logger }
 
 // Write implements io.Writer.
@@ -85,7 +86,8 @@ func (l httpLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// pageKey returns the key of page tokens, which stay valid across restarts of the host.
+// pageKey returns the key that signs page tokens. It is stored, so page tokens stay valid across restarts of
+// the host.
 func pageKey(s store.Store, log zerolog.Logger, count *counters.Set) ([]byte, error) {
 	const id, size = "page-tokens", 32
 	var key []byte
@@ -108,7 +110,7 @@ func pageKey(s store.Store, log zerolog.Logger, count *counters.Set) ([]byte, er
 	return key, nil
 }
 
-// newAPIServer bounds the time and the header bytes of each request.
+// newAPIServer returns a server that limits the time and the header bytes of each request.
 func newAPIServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,

@@ -23,12 +23,12 @@ import (
 	"troupe/transport/awswire"
 )
 
-// A caller who sends slowly, or too much before it comes to the point, is cut off.
+// The host closes the connection of a caller who sends too slowly, or sends too many header bytes.
 func TestSlowCallersAreCutOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent   string
 		after  time.Duration
-		answer string // beginning
+		answer string // beginning of the response
 	}{
 		"nothing":     {"", 5 * time.Second, ""},
 		"half a head": {"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Game", 5 * time.Second, ""},
@@ -67,7 +67,8 @@ func TestSlowCallersAreCutOff(t *testing.T) {
 	}
 }
 
-// What players say is for operators alone, from wherever they ask; the rest is not guarded.
+// Pages with messages of players are for operators only, whatever address the request comes from. Other pages
+// are not guarded.
 func TestGuardedPages(t *testing.T) {
 	for _, c := range []struct {
 		path, from string
@@ -108,8 +109,8 @@ func TestPageKeyStays(t *testing.T) {
 	}
 }
 
-// The host works for as many callers as it may: probes are answered all the same,
-// everybody else is told to come again, and who says nothing keeps no place.
+// When the service API has its maximum of connections, health probes still get an answer, and other requests
+// are told to retry later. Idle connections are closed.
 func TestTheReserveIsForProbes(t *testing.T) { synctest.Test(t, theReserveIsForProbes) }
 
 func theReserveIsForProbes(t *testing.T) {
@@ -152,7 +153,7 @@ func theReserveIsForProbes(t *testing.T) {
 		})
 		<-working
 	}
-	for range 10 { // more than the reserve has room for
+	for range 10 { // more connections than the reserve has room for
 		silent, err := at.DialContext(t.Context(), "tcp", ln.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +169,7 @@ func theReserveIsForProbes(t *testing.T) {
 	callers.Wait()
 }
 
-// Behind a balancer the client answers for its connections, not the balancer.
+// Behind a load balancer, connections count toward the limit of the balancer's client, not of the balancer.
 func TestTheAPIBehindABalancer(t *testing.T) { synctest.Test(t, theAPIBehindABalancer) }
 
 func theAPIBehindABalancer(t *testing.T) {
@@ -208,11 +209,11 @@ func theAPIBehindABalancer(t *testing.T) {
 	if a, b := answer(first), answer(second); a != "192.0.2.1:12345" || b != "192.0.2.2:12345" {
 		t.Errorf("%q %q", a, b)
 	}
-	again, _ := open(from(1)) // its first one is idle, and gives way
+	again, _ := open(from(1)) // the client's first connection is idle, and is closed to make room
 	if a, b := answer(again), answer(first); a != "192.0.2.1:12345" || b != "cut" {
 		t.Errorf("%q, then the first %q", a, b)
 	}
-	for range 2 { // a proxy that speaks HTTP names its clients there: its connections count for nobody
+	for range 2 { // a proxy that names its clients in an HTTP header: its connections count for no client
 		if none, nc := open(""); answer(none) != nc.LocalAddr().String() {
 			t.Error("without a header it is not answered")
 		}

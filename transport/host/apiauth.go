@@ -46,14 +46,15 @@ func (v *checks) keys(a *API) {
 		v.that(key+".burst", k.Burst >= 0, "must not be negative")
 		v.secret(key, k.Secret, k.SecretFile, k.SecretEnv)
 		v.that(key, k.Secret != "" || k.SecretFile != "" || k.SecretEnv != "", "must have one of secret, secretFile and secretEnv")
-		if k.Secret != "" && k.SecretFile == "" { // a file is read at the start
+		if k.Secret != "" && k.SecretFile == "" { // a secret in a file is checked at the start, when the file is read
 			made := a.made(k, k.Secret)
 			v.err(key, made.Validate(serviceapi.Operations()))
 		}
 	}
 }
 
-// offLoopback returns the configuration key of a listener that is not on loopback; "" if there is none.
+// offLoopback returns the configuration key of the first listener that is not bound to loopback, or "" if all
+// are.
 func (c *Config) offLoopback() string {
 	for _, l := range []struct{ key, addr string }{
 		{"websocket.addr", c.WebSocket.Addr}, {"fast.addr", c.Fast.Addr}, {"wss.addr", c.WSS.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr},
@@ -65,7 +66,7 @@ func (c *Config) offLoopback() string {
 	return ""
 }
 
-// Limits returns the calls per second of a key, 0 for no limit, and the burst.
+// Limits returns the rate limit of a key in calls per second, and its burst. A rate of 0 means no limit.
 func (a *API) Limits(k *APIKey) (rate float64, burst int) {
 	rate, burst = cmp.Or(k.Rate, a.Rate), cmp.Or(k.Burst, a.Burst)
 	return max(rate, 0), burst
@@ -77,7 +78,8 @@ func (a *API) made(k *APIKey, secret string) awswire.Key {
 	return awswire.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: rate, Burst: burst}
 }
 
-// thisMachineOnly is the Authenticator without keys. It has the rule of the operator's pages.
+// thisMachineOnly is the Authenticator of a host without access keys. It applies the same rule as the
+// operator's pages: see isLocal.
 func thisMachineOnly(r *http.Request) (awswire.Proof, error) {
 	if !isLocal(r) {
 		return nil, awswire.BadRequest("AccessDeniedException", "without access keys the service API is for callers on this machine that ask for it by localhost or a loopback address and not through a proxy (set api.keys)")
@@ -85,7 +87,7 @@ func thisMachineOnly(r *http.Request) (awswire.Proof, error) {
 	return awswire.Anyone(r)
 }
 
-// authenticator returns the check of calls. It reads the files of secrets.
+// authenticator returns the Authenticator for the configured keys. It reads the secret files.
 func (c *Config) authenticator() (awswire.Authenticator, error) {
 	a := &c.API
 	if !a.signed() {

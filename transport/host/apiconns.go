@@ -16,17 +16,19 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// Bounds on the connections of the service API, which must not use up the file descriptors that players need.
+// Limits on the connections of the service API. They leave enough file descriptors for the players.
 const (
 	apiConnectionsMax          = 1024
 	apiConnectionsPerSourceMax = apiConnectionsMax / 4
-	apiReserve                 = 64              // further connections: they get answers to health probes, and 503 to everything else
-	proxyHeaderTime            = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
+	// connections above the limits: they get answers to health probes, and 503 for all other requests
+	apiReserve      = 64
+	proxyHeaderTime = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
 )
 
-// apiConns is the listener of the service API. When an address, or all together, have too many connections, the host closes the one whose
-// peer it has waited for the longest: an idle connection, or one that is slow to send its request or to read its answer. It does not
-// close connections whose request it works on; if there are no others, a new connection goes into the reserve.
+// apiConns is the listener of the service API. When one address, or the listener as a whole, has too many
+// connections, the host closes the connection that has waited longest for its peer. Such a connection is
+// idle, or its peer is slow to send a request or to read a response. Connections with a request in progress
+// are never closed for this. If there are only such connections, the new connection goes into the reserve.
 type apiConns struct {
 	net.Listener
 	proxies                     transport.Proxies
@@ -36,8 +38,8 @@ type apiConns struct {
 	sources  map[netip.Prefix]int
 	open     int
 	reserved int
-	waiting  apiQueue // outside of the reserve, longest first
-	extra    apiQueue // in the reserve, longest first
+	waiting  apiQueue // connections outside the reserve that wait for their peer, longest wait first
+	extra    apiQueue // connections in the reserve that wait for their peer, longest wait first
 }
 
 func newAPIConns(l net.Listener, proxies transport.Proxies) *apiConns {
@@ -89,7 +91,7 @@ func (l *apiConns) admit(c *apiConn) bool {
 	return true
 }
 
-// count counts a connection, which waits for its peer. The caller holds mu.
+// count counts a new connection and appends it to its queue. The caller holds mu.
 func (l *apiConns) count(c *apiConn) {
 	l.open++
 	l.sources[c.source]++
@@ -102,7 +104,7 @@ func (l *apiConns) count(c *apiConn) {
 // cut closes a connection to make room. The caller holds mu.
 func (l *apiConns) cut(c *apiConn) {
 	l.forget(c)
-	_ = c.Conn.Close() // ends its current read or write
+	_ = c.Conn.Close() // ends its current Read or Write
 }
 
 // forget stops counting a connection. Idempotent. The caller holds mu.
@@ -133,24 +135,24 @@ type apiConn struct {
 	l       *apiConns
 	proxied bool
 	header  sync.Once
-	first   []byte   // what is read already, to be given to the next Read
-	client  net.Addr // from the header of a proxy
-	broken  error    // in that header
+	first   []byte   // bytes that were read ahead; the next Read returns them
+	client  net.Addr // address of the client, from the proxy's header
+	broken  error    // error in the proxy's header
 
-	// guarded by l.mu
+	// The fields below are guarded by l.mu.
 	source  netip.Prefix
 	reserve bool
 	state   apiConnState
 	queued  list.Link[*apiConn]
 }
 
-// apiConnState says who has the next turn on a connection.
+// apiConnState says whether the connection waits for its peer or for the host.
 type apiConnState uint8
 
 const (
-	apiConnWaiting apiConnState = iota // the host waits for the peer: it may close the connection to make room
-	apiConnWorking                     // the host works on a request
-	apiConnGone                        // closed, and not counted any more
+	apiConnWaiting apiConnState = iota // waiting for the peer: the host may close the connection to make room
+	apiConnWorking                     // the host is handling a request
+	apiConnGone                        // closed and no longer counted
 )
 
 // Close implements net.Conn.
@@ -184,7 +186,8 @@ func (c *apiConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// RemoteAddr implements net.Conn: behind a proxy that sends PROXY protocol headers, the address of its client.
+// RemoteAddr implements net.Conn. If a proxy has sent a PROXY protocol header, it returns the address of the
+// proxy's client.
 func (c *apiConn) RemoteAddr() net.Addr {
 	c.readHeader()
 	if c.client != nil {
@@ -193,8 +196,9 @@ func (c *apiConn) RemoteAddr() net.Addr {
 	return c.Conn.RemoteAddr()
 }
 
-// readHeader reads the PROXY protocol header of a proxy, if its first byte is that of such a header: no request and
-// no TLS begins with it. The connection then counts for the proxy's client. Without a header it counts for nobody.
+// readHeader reads the PROXY protocol header if the first byte starts one. No HTTP request and no TLS
+// handshake starts with that byte. With a header, the connection counts toward the limit of the proxy's
+// client. Without a header, it counts toward no client.
 func (c *apiConn) readHeader() {
 	if !c.proxied {
 		return
@@ -205,7 +209,7 @@ func (c *apiConn) readHeader() {
 		_ = c.Conn.SetReadDeadline(time.Time{})
 		if err != nil {
 			c.broken = err
-			_ = c.Conn.Close() // without an answer: there is no request
+			_ = c.Conn.Close() // no response: there is no request
 			return
 		}
 		if !addr.IsValid() {
@@ -232,7 +236,8 @@ func (c *apiConn) readHeader() {
 	})
 }
 
-// proxyHeader returns the client that a header names, the zero value if there is none.
+// proxyHeader returns the client address in the PROXY protocol header. It returns the zero value if there is
+// no header.
 func (c *apiConn) proxyHeader() (client netip.AddrPort, err error) {
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(c.Conn, first); err != nil {
@@ -247,7 +252,8 @@ func (c *apiConn) proxyHeader() (client netip.AddrPort, err error) {
 
 var errTooMany = errors.New("too many connections of one address")
 
-// work sets whether the host works on a request of the connection, or waits for its peer, and returns whether it worked before.
+// work records whether the host is handling a request (on), or waits for the peer. It returns the previous
+// value.
 func (c *apiConn) work(on bool) (before bool) {
 	l := c.l
 	l.mu.Lock()
@@ -267,7 +273,7 @@ func (c *apiConn) work(on bool) (before bool) {
 
 type apiConnKey struct{}
 
-// remember is the ConnContext of the http.Server.
+// remember is the ConnContext function of the http.Server. It stores the connection in the context.
 func (l *apiConns) remember(ctx context.Context, nc net.Conn) context.Context {
 	if under, ok := nc.(interface{ NetConn() net.Conn }); ok { // TLS
 		nc = under.NetConn()
@@ -275,7 +281,8 @@ func (l *apiConns) remember(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, apiConnKey{}, nc)
 }
 
-// handler tells the listener which connections the host works for, and answers only probes in the reserve.
+// handler marks a connection as working while a request is handled. Connections in the reserve get answers to
+// health probes only.
 func (l *apiConns) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(apiConnKey{}).(*apiConn)
@@ -304,7 +311,7 @@ func (l *apiConns) handler(next http.Handler) http.Handler {
 	})
 }
 
-// apiBody is a request's body. Once it is read, the host works on the request.
+// apiBody is the body of a request. When the body has been read completely, the connection counts as working.
 type apiBody struct {
 	io.ReadCloser
 	c *apiConn
@@ -319,10 +326,10 @@ func (b *apiBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// apiQueue is a queue of connections whose peers the host waits for, longest first.
+// apiQueue is a queue of connections that wait for their peer, longest wait first.
 type apiQueue struct{ list.List[*apiConn] }
 
-// longest returns the first one of a source, nil without one.
+// longest returns the connection of a source that has waited longest, or nil.
 func (q *apiQueue) longest(source netip.Prefix) *apiConn {
 	for c := range q.All() {
 		if c.source == source {

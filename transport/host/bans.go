@@ -22,9 +22,10 @@ func (h *Host) loadBans(log zerolog.Logger) error {
 	return nil
 }
 
-// Ban keeps a player out of all game sessions until a time, also after a restart, and returns when that is durable and in force. It does
-// not remove the player from those where it is. The error is a *messages.Error (Conflict: there are too many bans; Unavailable: the store
-// has refused, and nothing has changed) or that of ctx, after which the ban may come all the same.
+// Ban keeps a player out of all game sessions until a given time, also across restarts. It returns when the
+// ban is durable and in force. It does not remove the player from game sessions that the player is in. The
+// error is a *messages.Error or ctx.Err(). Conflict means that there are too many bans. Unavailable means
+// that the store failed and nothing has changed. After ctx.Err(), the ban may still take effect.
 func (h *Host) Ban(ctx context.Context, b messages.Ban) error {
 	return h.changeBans(ctx, func() (changes []store.Change, apply func(), err error) {
 		over, err := h.bans.Room(b.Player, time.Now())
@@ -38,7 +39,7 @@ func (h *Host) Ban(ctx context.Context, b messages.Ban) error {
 	})
 }
 
-// LiftBan ends a ban, and reports whether there was one. Its errors are those of Ban.
+// LiftBan ends a ban and reports whether there was one. It returns the same errors as Ban.
 func (h *Host) LiftBan(ctx context.Context, player messages.PlayerID) (there bool, err error) {
 	err = h.changeBans(ctx, func() ([]store.Change, func(), error) {
 		if there = h.bans.There(player); !there {
@@ -49,7 +50,8 @@ func (h *Host) LiftBan(ctx context.Context, player messages.PlayerID) (there boo
 	return there, err
 }
 
-// changeBans makes one change of the bans at a time: what decide returns is stored and then, unless the store refuses it, applied.
+// changeBans serializes the changes of bans. It commits the changes that decide returns and, if the commit
+// succeeds, calls apply.
 func (h *Host) changeBans(ctx context.Context, decide func() ([]store.Change, func(), error)) error {
 	select {
 	case h.banning <- struct{}{}:

@@ -19,8 +19,9 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// CheckFiles finds all mistakes in the files and folders that a configuration names, as a start would. Each error names its key and the
-// file. It changes nothing, and repeats no mistake that Validate finds.
+// CheckFiles reports all mistakes in the files and folders that a configuration names; Start would fail on
+// them. Each error names its key and the file. CheckFiles changes no file, and does not repeat the errors of
+// Validate.
 func (c *Config) CheckFiles() error {
 	var v checks
 	v.secretFiles(c)
@@ -84,7 +85,7 @@ func (v *checks) certificateFiles(c *Config) {
 		}
 	}
 	if o, err := c.Certificates(zerolog.Nop()); err == nil && len(*v) == before && c.TLS.KeyFile != "" {
-		_, err = tlsconf.Load(o) // its errors name the file
+		_, err = tlsconf.Load(o) // the errors of Load name the file
 		v.err("tls.certFile", err)
 	}
 }
@@ -99,8 +100,8 @@ func (v *checks) scriptFiles(c *Config) {
 	}
 }
 
-// ruleFiles checks the rule sets, and that configurations of matchmaking have one. A store that is there may have it: then the start
-// finds out.
+// ruleFiles checks the rule sets, and that each matchmaking configuration has one. If a store exists, it may
+// contain a missing rule set, so only Start can check that.
 func (v *checks) ruleFiles(c *Config) {
 	var invalid checks
 	invalid.matchmaking(c)
@@ -122,8 +123,9 @@ func (v *checks) ruleFiles(c *Config) {
 	}
 }
 
-// destinations checks where queues and matchmaking lead to, unless a store is there: it may have what is missing, or a queue that goes
-// first, and the start finds out.
+// destinations checks that the destinations of queues and matchmaking configurations exist. If a store
+// exists, it is skipped: the store may contain missing destinations, or a queue that takes precedence. Start
+// checks them then.
 func (v *checks) destinations(c *Config) {
 	if c.hasStore() {
 		return
@@ -141,20 +143,20 @@ func (v *checks) destinations(c *Config) {
 	}
 	for i, q := range c.Queues {
 		for j, d := range q.Destinations {
-			_, tail, _ := strings.Cut(d, "-") // a UUID in ids that the service API has made
+			_, tail, _ := strings.Cut(d, "-") // if the service API created the id, tail is a UUID
 			mine := fleetForm.MatchString(d) || aliasForm.MatchString(d)
 			v.that(fmt.Sprintf("queues[%d].destinations[%d]", i, j), known[d] || !mine || uuid.Validate(tail) == nil, d+" is neither one of fleets nor of aliases")
 		}
 	}
 }
 
-// hasStore reports whether a start finds a store that is there already.
+// hasStore reports whether the configured store already exists.
 func (c *Config) hasStore() bool {
 	_, err := os.Stat(c.Store.Path)
 	return c.Store.Path != "" && err == nil
 }
 
-// writable returns an error if a file can neither be written to nor made. Devices and pipes are not tried.
+// writable returns an error if a file can neither be written nor created. It does not try devices and pipes.
 func writable(file string) error {
 	info, err := os.Stat(file)
 	switch {
@@ -172,8 +174,8 @@ func writable(file string) error {
 	return f.Close()
 }
 
-// makeable returns an error if a folder, if there is to be one, can neither be written to nor made. The null device is for whoever wants
-// nothing kept.
+// makeable returns an error if a folder is neither writable nor can be created. An empty path and the null
+// device are accepted: with os.DevNull, nothing is kept.
 func makeable(dir string) error {
 	for dir != "" && dir != os.DevNull {
 		info, err := os.Stat(dir)

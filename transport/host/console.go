@@ -14,7 +14,7 @@ import (
 	"troupe/transport/ops"
 )
 
-// newConsole makes the operator's pages at / and below /admin/v1/.
+// newConsole creates the operator's pages at / and below /admin/v1/.
 func (h *Host) newConsole(o Options, auth awswire.Authenticator, proxies transport.Proxies, logs *ops.Logs) *console.Console {
 	return console.New(console.Options{
 		Backend: h.system, Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region, proxies),
@@ -22,8 +22,9 @@ func (h *Host) newConsole(o Options, auth awswire.Authenticator, proxies transpo
 	})
 }
 
-// console returns who may use the console: whoever may see the pages below /debug/, and browsers that log in with an access key that may
-// call every operation. A key that may call all that read looks, and changes nothing.
+// console returns the access rules of the console. Callers that may see the pages below /debug/ are allowed.
+// Browsers can also log in with an access key. A key that allows every operation makes an Operator; a key
+// that allows only all reading operations may look but change nothing.
 func (g guard) console(region string, proxies transport.Proxies) console.Access {
 	a := console.Access{Trusts: g.trusts, Signed: g.role, Refusal: g.refusal(), Proxies: proxies}
 	if g.keys {
@@ -36,7 +37,8 @@ func (g guard) console(region string, proxies transport.Proxies) console.Access 
 	return a
 }
 
-// role returns the key that has signed a request, empty if none has, and what it may do in the console; with Nobody also what is wrong.
+// role returns the id of the access key that signed a request, and its role in the console. The id is empty
+// if the request is not signed. With Nobody, wrong is the reason.
 func (g guard) role(r *http.Request) (id string, role console.Role, wrong string) {
 	switch caller, err := g.verified(r); {
 	case err != nil:
@@ -51,14 +53,16 @@ func (g guard) role(r *http.Request) (id string, role console.Role, wrong string
 	}
 }
 
-// signedWith returns a request without a body that is signed with a key, so that one check of keys is enough.
+// signedWith returns a request without a body, signed with a key. A login is thus verified by the same check
+// as a signed request.
 func signedWith(id, secret, sessionToken, region string) *http.Request {
 	const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/", nil)
 	if err != nil {
-		panic(err) // it is a constant
+		panic(err) // the arguments are constants
 	}
 	key := aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: sessionToken}
-	_ = v4.NewSigner().SignHTTP(context.Background(), key, r, noBody, "gamelift", region, time.Now()) // unsigned, it is refused
+	// on an error the request stays unsigned, and is refused
+	_ = v4.NewSigner().SignHTTP(context.Background(), key, r, noBody, "gamelift", region, time.Now())
 	return r
 }

@@ -21,7 +21,8 @@ import (
 	"troupe/transport/client"
 )
 
-// An operator throws a player out and keeps it out, over a restart; who asks learns why and by whom.
+// An operator removes a player and bans the player, also across a restart. The list of bans shows why and by
+// whom.
 func TestAnOperatorKicksAndBans(t *testing.T) { synctest.Test(t, anOperatorKicksAndBans) }
 
 func anOperatorKicksAndBans(t *testing.T) {
@@ -57,7 +58,7 @@ func anOperatorKicksAndBans(t *testing.T) {
 			t.Errorf("the time line does not say that she %s: %s", kind, body)
 		}
 	}
-	if ann, err = join(); err != nil { // a kick alone does not keep her out
+	if ann, err = join(); err != nil { // a kick without a ban does not keep the player out
 		t.Fatal(err)
 	}
 	if status, body := h.act("POST", "/bans?player=ann&seconds=3600&reason=rude"); status != 200 || !strings.Contains(body, `"kicked":1`) {
@@ -87,7 +88,7 @@ func anOperatorKicksAndBans(t *testing.T) {
 	}
 }
 
-// Each action is an event, and the level of the log changes until the next reload.
+// Each action publishes an event. A changed log level is in force until the next reload.
 func TestActionsAreEventsAndTheLogLevelChanges(t *testing.T) {
 	synctest.Test(t, actionsAreEventsAndTheLogLevelChanges)
 }
@@ -119,14 +120,15 @@ func actionsAreEventsAndTheLogLevelChanges(t *testing.T) {
 	}
 }
 
-// A drain and its end are told, whichever way an operator takes.
+// Starting and cancelling a drain publishes an event and writes a log line, at each of the operator's two
+// addresses.
 func TestDrainsAreTold(t *testing.T) { synctest.Test(t, drainsAreTold) }
 
 func drainsAreTold(t *testing.T) {
 	log := new(sharedLog)
 	h := begin(t, Options{Config: config(t), Log: log.at(zerolog.InfoLevel), Dev: true})
-	h.seat(`{"playerId": "ann"}`) // the host must not exit
-	h.act("GET", "/me")           // for the token
+	h.seat(`{"playerId": "ann"}`) // the running player session keeps the drain from ending
+	h.act("GET", "/me")           // gets the CSRF token
 	want := map[string]int{}
 	for _, path := range []string{"/admin/v1/drain", "/debug/drain"} {
 		for _, step := range []struct {
@@ -189,7 +191,8 @@ func theSettingsShowNoSecret(t *testing.T) {
 	}
 }
 
-// Each line about a player's connection names the player, and the one about a kick says who did it and why.
+// Each log line about a player's connection names the player. The line about a kick names the operator and
+// the reason.
 func TestLinesAboutAConnectionNameItsPlayer(t *testing.T) {
 	synctest.Test(t, linesAboutAConnectionNameItsPlayer)
 }
@@ -227,7 +230,7 @@ func linesAboutAConnectionNameItsPlayer(t *testing.T) {
 	}
 }
 
-// disk is a store whose commits wait for the test.
+// disk is a store whose commits complete only when the test calls answer.
 type disk struct {
 	store.Store
 	waiting []func(error)
@@ -235,22 +238,22 @@ type disk struct {
 
 func (d *disk) Commit(_ []store.Change, done func(error)) { d.waiting = append(d.waiting, done) }
 
-// answer ends the oldest commit.
+// answer completes the oldest commit.
 func (d *disk) answer(err error) {
 	first := d.waiting[0]
 	d.waiting = d.waiting[1:]
 	first(err)
 }
 
-// over is a context that has ended: its caller has gone, while what it asked for goes on.
+// over returns a cancelled context, as of a caller who has disconnected while the operation continues.
 func over(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
 }
 
-// A change of the bans that the store refuses changes nothing, also for a player who is banned; one whose caller does not wait
-// comes all the same, once it is durable, and other changes wait for it.
+// A change of the bans that the store refuses changes nothing, also not for a banned player. A change whose
+// caller stops waiting still takes effect once it is durable. Other changes wait for it.
 func TestBansAreWhatTheStoreHas(t *testing.T) {
 	d := new(disk)
 	h := &Host{store: d, bans: bans.New(), banning: make(chan struct{}, 1)}
@@ -305,7 +308,7 @@ func TestBansAreWhatTheStoreHas(t *testing.T) {
 	}
 }
 
-// refuses is a store that cannot write.
+// refuses is a store whose commits fail.
 type refuses struct{ store.Store }
 
 func (refuses) Commit(_ []store.Change, done func(error)) { done(store.ErrBusy) }

@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// good are values of parameters with which the operations would do something at consoleHost.
+// good returns valid parameter values, with which each operation succeeds on consoleHost.
 func good(t *testing.T, h *testHost, path string) map[string]string {
 	t.Helper()
 	found, err := messages.Do(t.Context(), h.System(), messages.FindGameSessions{FleetID: "fleet-dev"})
@@ -32,16 +32,17 @@ func good(t *testing.T, h *testHost, path string) map[string]string {
 	}
 }
 
-// malformed are values of texts with a grammar.
+// malformed has one invalid value for each parameter whose text has a grammar.
 var malformed = map[string]string{"filter": "what", "sort": "what", "next": "!", "grace": "soon"}
 
-// Names that may be unknown: texts, and players where the host keeps no list of them.
+// Parameters that accept unknown names. freeTexts are arbitrary texts. anyPlayers are operations that accept
+// player ids the host does not know.
 var (
 	freeTexts  = map[string]bool{"name": true, "data": true, "reason": true}
 	anyPlayers = map[string]bool{"GET /players": true, "POST /players": true, "POST /bans": true, "GET /connections/closed": true}
 )
 
-// badValues returns values that the schema of a parameter does not allow.
+// badValues returns values that the parameter's schema does not allow.
 func (p *parameter) badValues() (bad []string) {
 	s := p.Schema
 	bad = append(bad, strings.Repeat("x", 2049), "\xff")
@@ -62,7 +63,7 @@ func (p *parameter) badValues() (bad []string) {
 	return bad
 }
 
-// allowed returns all words, or both bounds, that the schema of a parameter has.
+// allowed returns all values of an enum, or both bounds of an integer.
 func (p *parameter) allowed() []string {
 	if p.Schema.Type == "integer" {
 		return []string{strconv.Itoa(p.Schema.Minimum), strconv.Itoa(p.Schema.Maximum)}
@@ -70,8 +71,8 @@ func (p *parameter) allowed() []string {
 	return p.Schema.Enum
 }
 
-// TestEveryOperationRefusesBadInput: whatever is wrong with a call of /admin/v1, it is refused with a code and a sentence
-// that names what is wrong, and nothing is done. What the OpenAPI file allows is taken.
+// TestEveryOperationRefusesBadInput: a call of /admin/v1 with an invalid parameter is refused, with a code
+// and a sentence that names the mistake, and has no effect. Values that the OpenAPI file allows are accepted.
 func TestEveryOperationRefusesBadInput(t *testing.T) { synctest.Test(t, everyOperationRefusesBadInput) }
 
 func everyOperationRefusesBadInput(t *testing.T) {

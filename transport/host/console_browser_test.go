@@ -29,8 +29,8 @@ import (
 	"troupe/messages"
 )
 
-// TestEachPageOpensInABrowser: no page of the console reports an error, and each shows what it is
-// for. It needs Chromium.
+// TestEachPageOpensInABrowser: every page of the console shows its content and reports no error. It needs
+// Chromium.
 func TestEachPageOpensInABrowser(t *testing.T) {
 	path := chromium(t, false)
 	base := "http://" + consoleHost(t, Options{}).Addrs().API
@@ -44,10 +44,11 @@ func TestEachPageOpensInABrowser(t *testing.T) {
 	}
 }
 
-// consolePage is a page of the console: its name, its address behind #/, and what it shows.
+// consolePage is a page of the console. hash is the part of its address behind #/, and has is a text that it
+// shows.
 type consolePage struct{ name, hash, has string }
 
-// consolePages are all pages of the console of a consoleHost.
+// consolePages returns all pages of the console of a consoleHost.
 func consolePages(session string) []consolePage {
 	return []consolePage{
 		{"overview", "", "Messages delivered"},
@@ -72,8 +73,8 @@ func consolePages(session string) []consolePage {
 	}
 }
 
-// An operator removes a player on the page of a game session: the dialog asks first, and
-// whoever may only look sees no button.
+// An operator removes a player on the page of a game session after confirming a dialog. A user who may only
+// read sees no button.
 func TestAnOperatorKicksInABrowser(t *testing.T) {
 	path := chromium(t, long)
 	base := "http://" + consoleHost(t, Options{}).Addrs().API
@@ -108,19 +109,20 @@ func TestAnOperatorKicksInABrowser(t *testing.T) {
 	}
 }
 
-// firstGameSession is the id of the first game session.
+// firstGameSession is a JavaScript expression for the id of the first game session.
 const firstGameSession = `fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].id)`
 
-// seats is how many players have a seat in the first game session.
+// seats is a JavaScript expression for the number of players in the first game session.
 const seats = `fetch("/admin/v1/game-sessions").then(r => r.json()).then(d => d.gameSessions[0].players + "")`
 
-// consoleHost starts a host with a game session, a player session and a placement, on sockets unless the options have a network.
+// consoleHost starts a host with a game session, a player session and a placement. Without a network in its
+// options, the host uses real sockets.
 func consoleHost(t *testing.T, o Options) *testHost {
 	t.Helper()
 	c := config(t)
 	c.Events.SSE.Own = true
 	withTLS(t, &c)
-	c.Fleets[0].GameSessionsMax = 1 // so that the placement waits
+	c.Fleets[0].GameSessionsMax = 1 // keeps the placement pending
 	o.Config, o.Version, o.SetLogLevel = c, "test", func(zerolog.Level) {}
 	o.Origin = func(key string) string {
 		return cmp.Or(map[string]string{"wss.addr": "flag --wss-addr", "tls.dir": "/etc/troupe/troupe.yaml", "events.sse.own": "TROUPE_EVENTS_SSE_OWN"}[key], "default")
@@ -158,8 +160,8 @@ type browser struct {
 	conn    *gws.Conn
 	last    int
 	answers chan cdp
-	saying  chan string // errors
-	mute    bool        // errors are what the test wants
+	saying  chan string // errors that the page reported
+	mute    bool        // the test expects errors of the page, so they are ignored
 }
 
 type cdp struct {
@@ -172,10 +174,10 @@ type cdp struct {
 	} `json:"error"`
 }
 
-// hang is when a test gives a browser up that does nothing.
+// hang is the time after which a test stops waiting for an unresponsive browser.
 const hang = 3 * time.Minute
 
-// long is for tests that make test does without: it opens each page once.
+// long marks tests that `make test` skips. `make test` only opens each page once.
 const long = true
 
 // chromium returns the path of the browser, or skips the test.
@@ -211,7 +213,7 @@ func openBrowser(t *testing.T, path string) *browser {
 	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait()
-		_ = os.RemoveAll(profile) // what the browser still writes stays
+		_ = os.RemoveAll(profile) // files that the browser is still writing may remain
 	})
 	port := ""
 	lines := bufio.NewScanner(said)
@@ -221,7 +223,7 @@ func openBrowser(t *testing.T, path string) *browser {
 		}
 	}
 	go func() {
-		for lines.Scan() { // so that it does not block
+		for lines.Scan() { // keep reading, so that the browser does not block
 		}
 	}()
 	target := ""
@@ -298,7 +300,7 @@ func (b *browser) call(method string, params any) json.RawMessage {
 	}
 }
 
-// visit opens an address, from anew.
+// visit loads an address in a fresh document.
 func (b *browser) visit(address string) {
 	b.t.Helper()
 	b.call("Page.navigate", map[string]any{"url": "about:blank"})
@@ -306,7 +308,7 @@ func (b *browser) visit(address string) {
 	b.until(address, `document.readyState === "complete" && document.querySelector("h1")`)
 }
 
-// eval returns the text that an expression, or the promise that it is, results in.
+// eval returns the text result of a JavaScript expression. If the result is a promise, eval waits for it.
 func (b *browser) eval(expression string) string {
 	b.t.Helper()
 	var out struct {
@@ -333,7 +335,7 @@ func (b *browser) until(what, condition string) {
 	}
 }
 
-// named fails the test if an element that is used has no name for a screen reader.
+// named fails the test if an interactive element has no name for a screen reader.
 func (b *browser) named(page string) {
 	b.t.Helper()
 	if nameless := b.eval(`[...document.querySelectorAll("input,select,button,a")].filter(e => !(e.innerText || e.getAttribute("aria-label") || (e.labels && e.labels.length))).length + ""`); nameless != "0" {
@@ -351,8 +353,8 @@ func getJSON(address string, into any) error {
 	return json.NewDecoder(a.Body).Decode(into)
 }
 
-// TestAnOperatorActsInABrowser: what the pages offer is done; dialogs ask before; filters are in the address; a reader sees
-// controls that are switched off; the keyboard reaches the content.
+// TestAnOperatorActsInABrowser: every action of the pages works. Dialogs ask for confirmation. Filters are
+// part of the address. For a reader, the controls are disabled. The keyboard reaches the content.
 func TestAnOperatorActsInABrowser(t *testing.T) {
 	path := chromium(t, long)
 	base := "http://" + consoleHost(t, Options{}).Addrs().API
@@ -481,7 +483,8 @@ func TestAnOperatorActsInABrowser(t *testing.T) {
 	}
 }
 
-// asAnswered has pages that are opened from now on read another answer of /admin/v1/me, an expression with the true answer a.
+// asAnswered makes pages that are opened later get another response for /admin/v1/me. answer is a JavaScript
+// expression; in it, a is the real response.
 func asAnswered(b *browser, answer string, status int) {
 	body, _ := json.Marshal(status)
 	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `{ const all = window.fetch;
@@ -501,7 +504,7 @@ const (
 	axeSum     = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="
 )
 
-// axe returns axe-core from npm, or skips the test where it is out of reach.
+// axe returns axe-core from npm. If npm cannot provide it, axe skips the test.
 func axe(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -546,7 +549,8 @@ func axe(t *testing.T) string {
 	}
 }
 
-// TestThePagesAreAccessible: axe-core finds nothing on any page, in light and dark, in a dialog and at the login.
+// TestThePagesAreAccessible: axe-core reports nothing on any page, in the light and the dark scheme, in a
+// dialog and at the login.
 func TestThePagesAreAccessible(t *testing.T) {
 	path := chromium(t, long)
 	script := axe(t)
@@ -564,14 +568,15 @@ func TestThePagesAreAccessible(t *testing.T) {
 	}
 	b.visit(base + "/")
 	session := b.eval(firstGameSession)
-	// First, because ann holds the seat without a connection for a minute only.
+	// This comes first: ann has no connection, so her player session lasts only a minute.
 	b.visit(base + "/#/game-session?id=" + url.QueryEscape(session))
 	b.until("the button", `document.querySelector('[aria-label="Ban ann"]')`)
 	b.eval(`document.querySelector('[aria-label="Ban ann"]').click()`)
 	check("a dialog", "")
 	for _, page := range consolePages(session) {
 		b.visit(base + "/#/" + page.hash)
-		for _, scheme := range []struct{ name, rules string }{{"light", ""}, {"dark", `, runOnly: ["color-contrast"]`}} { // other rules see no colours
+		// other rules do not depend on colours
+		for _, scheme := range []struct{ name, rules string }{{"light", ""}, {"dark", `, runOnly: ["color-contrast"]`}} {
 			b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme.name}}})
 			b.until(page.name, `document.querySelector("main").innerText.includes(`+quoted(page.has)+`)`)
 			check(page.name+", "+scheme.name, scheme.rules)
@@ -583,15 +588,16 @@ func TestThePagesAreAccessible(t *testing.T) {
 	check("the login", "")
 }
 
-// Parts of the playground as the test finds them.
+// Parts of the playground page, as JavaScript expressions.
 const (
 	cardOf = `[...document.querySelectorAll(".player")].find(e => e.getAttribute("aria-label") === "Player %s")`
-	// payloadsOf are the payloads of a player's messages with op code 7, in their order.
+	// payloadsOf are the payloads of a player's messages with op code 7, oldest first.
 	payloadsOf = `[...document.querySelectorAll(".packets tbody tr")].reverse().filter(r => r.cells[1].textContent === "%s" && r.cells[2].textContent === "%s" && r.cells[3].textContent === "7").map(r => r.cells[10].textContent).join(" ")`
 )
 
-// TestThePlaygroundPlays: two players of one page join a game session, talk to each other, to a group and
-// to the game; one is cut off, and gets everything after it has resumed as the same peer. It needs Chromium.
+// TestThePlaygroundPlays: two players on one page join a game session and send messages to each other, to a
+// group and to the game. One of them loses its connection, resumes as the same peer, and receives every
+// message. It needs Chromium.
 func TestThePlaygroundPlays(t *testing.T) {
 	path := chromium(t, long)
 	c := config(t)
@@ -639,14 +645,14 @@ func TestThePlaygroundPlays(t *testing.T) {
 	hears("ann", "00 ff")
 	press("bob", "Join")
 	b.until("group", fmt.Sprintf(`(%s).innerText.includes("Group 1: peers 2")`, fmt.Sprintf(cardOf, "bob")))
-	press("ann", "Join") // only members send to a group
+	press("ann", "Join") // only members may send to a group
 	b.until("group", fmt.Sprintf(`(%s).innerText.includes("Group 1: peers 1, 2")`, fmt.Sprintf(cardOf, "ann")))
 	say("ann", "group", "1", "team")
 	hears("bob", "hello team")
 	say("ann", "server", "1", "script")
 	b.until("acknowledged", fmt.Sprintf(`(%s).innerText.includes("3 sent · 2 received · 0 not acknowledged")`, fmt.Sprintf(cardOf, "ann")))
 
-	// While bob is away, ann and bob both send; afterwards nothing is lost, and each message is there once.
+	// While bob is disconnected, both ann and bob send. Afterwards each message has arrived exactly once.
 	set("bob", "away", "3000")
 	set("bob", "kind", "text")
 	press("bob", "Cut")
@@ -669,7 +675,7 @@ func TestThePlaygroundPlays(t *testing.T) {
 	if waits := b.eval(`[...document.querySelectorAll(".packets tr")].filter(r => r.cells[2]?.textContent === "out" && r.cells[9]?.textContent === "waits").length + ""`); waits != "0" {
 		t.Errorf("%s packets are not marked as acknowledged", waits)
 	}
-	// Another page is shown, and the players stay; what an operator took is an event.
+	// Switching to another page keeps the players connected. The operator's actions are shown as events.
 	b.eval(`location.hash = "#/events"`)
 	b.until("events", `document.querySelector("main").innerText.includes("create player session") || document.querySelector("main").innerHTML.includes("create player session")`)
 	b.eval(`location.hash = "#/playground"`)
@@ -682,7 +688,8 @@ func TestThePlaygroundPlays(t *testing.T) {
 	b.named("playground")
 }
 
-// TestThePlaygroundKeepsSomePackets: a talkative player does not fill the tab.
+// TestThePlaygroundKeepsSomePackets: the page keeps a limited number of packets, so a player who sends a lot
+// does not exhaust the tab's memory.
 func TestThePlaygroundKeepsSomePackets(t *testing.T) {
 	path := chromium(t, long)
 	h := start(t, Options{Config: config(t)})
@@ -707,7 +714,8 @@ func TestThePlaygroundKeepsSomePackets(t *testing.T) {
 	}
 }
 
-// TestThePlaygroundNeedsAnOperator: a key that only reads sees no form, and is refused a seat and a game session.
+// TestThePlaygroundNeedsAnOperator: for a key with reading operations only, the page shows no form, and
+// requests for player sessions and game sessions are refused.
 func TestThePlaygroundNeedsAnOperator(t *testing.T) {
 	c := config(t)
 	c.API.Keys = []APIKey{{ID: guardKey, Secret: guardSecret}, {ID: "KEYREADER", Secret: guardSecret, Allow: []string{"gamelift:Describe*", "gamelift:List*", "gamelift:Search*", "gamelift:GetGameSessionLogUrl"}}}
@@ -742,7 +750,7 @@ func TestThePlaygroundNeedsAnOperator(t *testing.T) {
 	}
 }
 
-// The page may connect to the host's own game listeners, and to nothing else.
+// The content security policy allows connections to the host's own game listeners, and to nothing else.
 func TestThePolicyNamesTheGameListeners(t *testing.T) {
 	c := config(t)
 	withTLS(t, &c)
@@ -771,7 +779,7 @@ func TestThePolicyNamesTheGameListeners(t *testing.T) {
 	if other != "connect-src" {
 		t.Errorf("a WebSocket to another address: %q", other)
 	}
-	// A certificate that the browser does not trust: the page says what to do.
+	// If the browser does not trust the certificate, the page says what to do.
 	b.eval(`document.querySelector("#play-scheme").value = "wss"; document.querySelector("#play-name").form.requestSubmit()`)
 	b.until("the hint", `document.querySelector("main").innerText.includes("troupe tls trust")`)
 }

@@ -33,19 +33,19 @@ var (
 	costWindow = flag.Duration("console.window", 6*time.Second, "how long the host's CPU time is measured for each page")
 )
 
-// What the console may cost: main-thread time of a page until it is
-// drawn, and processors of the host while somebody looks and while nobody does.
+// Limits of the console's cost: main-thread time until a page is drawn, and processors that the host uses
+// while somebody has the console open (seenMax) and while nobody has (unseenMax).
 const (
 	pageTimeMax = 200 * time.Millisecond
 	seenMax     = 0.05
 	unseenMax   = 0.01
 )
 
-// costHost is in the environment of a process that is the host to measure.
+// costHost is an environment variable. If it is set, the process is the host to be measured.
 const costHost = "TROUPE_TEST_CONSOLE_COST_HOST"
 
-// TestTheHostOfTheCost is the host that TestTheConsoleIsCheap measures, in a process of its own: it ends with its
-// input. Otherwise it does nothing.
+// TestTheHostOfTheCost runs the host that TestTheConsoleIsCheap measures, in its own process. The host ends
+// when its input ends. Without costHost, the test does nothing.
 func TestTheHostOfTheCost(t *testing.T) {
 	if os.Getenv(costHost) == "" {
 		return
@@ -64,17 +64,18 @@ func TestTheHostOfTheCost(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// TestTheConsoleIsCheap: with 1,000 game sessions and 5,000 players, each page is drawn in under 200 ms of the
-// browser's main thread, and the host spends under 5 % of a processor for the console while somebody looks, and under
-// 1 % while nobody does: nothing of its streams and samples is in a profile. It is for a quiet machine with Chromium.
+// TestTheConsoleIsCheap: with 1,000 game sessions and 5,000 players, drawing a page takes less than 200 ms of
+// the browser's main thread. The host uses less than 5 % of a processor for the console while somebody has it
+// open, and less than 1 % otherwise: then a CPU profile contains none of the console's streams and samples.
+// The test needs a quiet machine and Chromium.
 func TestTheConsoleIsCheap(t *testing.T) {
 	if !*costOf {
-		return // a figure of a busy machine would say nothing: make proof-console
+		return // the results of a busy machine mean nothing: run make proof-console
 	}
 	path := chromium(t, long)
 	h := startCostHost(t)
 	h.fill(*costGames, *costPlays)
-	h.each(200, func(i int) error { // so that the page of closed connections has rows
+	h.each(200, func(i int) error { // fills the page of closed connections
 		c, err := h.dial(i%*costGames, fmt.Sprint("guest-", i))
 		if err == nil {
 			c.Close()
@@ -85,7 +86,7 @@ func TestTheConsoleIsCheap(t *testing.T) {
 	if err := json.Unmarshal([]byte(h.get("/admin/v1/overview")), &o); err != nil || o.Players["attached"] < int64(*costPlays) {
 		t.Fatalf("%d players are attached, %v", o.Players["attached"], err)
 	}
-	time.Sleep(3 * time.Second) // what was made is collected
+	time.Sleep(3 * time.Second) // let the garbage collector finish
 	before := h.cpu(*costWindow * 2)
 	t.Logf("%d game sessions, %d players; the host without anybody who looks: %.2f %% of a processor", *costGames, *costPlays, 100*before)
 
@@ -111,7 +112,7 @@ func TestTheConsoleIsCheap(t *testing.T) {
 			location.hash = %q;
 			look();
 		})`, page))
-		time.Sleep(700 * time.Millisecond) // what was asked for is answered and drawn
+		time.Sleep(700 * time.Millisecond) // let the responses arrive and be drawn
 		busy = b.busy() - busy
 		cost := h.cpu(*costWindow) - before
 		t.Logf("%-24.24s shown after %4s ms, %4d ms of the main thread, rows %4s, host %+.2f %% of a processor", page, shown, busy.Milliseconds(),
@@ -125,7 +126,7 @@ func TestTheConsoleIsCheap(t *testing.T) {
 	}
 	b.call("Page.navigate", map[string]any{"url": "about:blank"})
 	time.Sleep(2 * time.Second)
-	const window = 8 * time.Second // 100 samples for a second of CPU time, so 1 % of a processor is 8
+	const window = 8 * time.Second // the profiler takes 100 samples per second of CPU time, so 1 % of a processor is 8 samples
 	profile := []byte(h.get(fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", window.Seconds())))
 	if spentIn(t, profile, `troupe/transport/websocket\.`) == 0 {
 		t.Fatal("the profile has not even the players' pings")
@@ -141,19 +142,22 @@ func TestTheConsoleIsCheap(t *testing.T) {
 	if spent := spentIn(t, profile, `transport/console\.(\(\*hub\)|\(\*Console\)\.(sample|crowdNow|events)\b)`); spent > 0 {
 		t.Errorf("the console takes samples for %v when nobody looks", spent)
 	}
-	// The difference has the noise of the two measurements, a percent or two, so it is only told, and the profile decides.
+	// The difference between two measurements has an error of a percent or two. So it is only logged, and the
+	// profile decides.
 	t.Logf("afterwards, without anybody who looks: %+.2f %% of a processor, and nothing of the console in a profile", 100*(h.cpu(*costWindow*2)-before))
 	if stacks := h.get("/debug/pprof/goroutine?debug=2"); strings.Contains(stacks, "transport/console.(*hub)") {
 		t.Error("the console still sends when nobody looks")
 	}
 }
 
-// ofConsole matches the console's functions but Mux, which hands on what is not the console's: all of the service API runs below it.
+// ofConsole matches all functions of the console except Mux: Mux calls the other handlers, so the whole
+// service API runs below it.
 const ofConsole = `troupe/transport/console\.(\(\*Console\)\.([^M]|M[^u])|\(\*[^C]|[^(])`
 
 var accounted = regexp.MustCompile(`accounting for (\d+)ns`)
 
-// spentIn returns how much of a CPU profile was spent in functions that match, and in what they call.
+// spentIn returns the time in a CPU profile that was spent in matching functions and in the functions they
+// call.
 func spentIn(t *testing.T, profile []byte, functions string) time.Duration {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "profile")
@@ -175,7 +179,7 @@ func spentIn(t *testing.T, profile []byte, functions string) time.Duration {
 	return time.Duration(n)
 }
 
-// busy is how long the main thread of the page has worked.
+// busy returns how long the page's main thread has been working.
 func (b *browser) busy() time.Duration {
 	b.t.Helper()
 	var m struct {
@@ -196,16 +200,16 @@ func (b *browser) busy() time.Duration {
 	return 0
 }
 
-// overviewOf is the part of an overview that is looked at.
+// overviewOf is the part of an overview that the tests use.
 type overviewOf struct{ Players map[string]int64 }
 
-// costed is the host that is measured.
+// costed is a client of the host that is measured.
 type costed struct {
 	t    *testing.T
 	api  string
 	csrf string
 	http *http.Client
-	ids  []string // of its game sessions
+	ids  []string // ids of the game sessions
 }
 
 func startCostHost(t *testing.T) *costed {
@@ -240,7 +244,7 @@ func startCostHost(t *testing.T) *costed {
 		_, h.api, _ = strings.Cut(lines.Text(), "listening on ")
 	}
 	go func() {
-		for lines.Scan() { // so that it does not block
+		for lines.Scan() { // keep reading, so that the host does not block
 		}
 	}()
 	if h.api == "" {
@@ -281,7 +285,7 @@ func (h *costed) get(path string) string {
 	return body
 }
 
-// profileOfAsking takes a profile while overviews are asked for without a pause.
+// profileOfAsking takes a CPU profile while overviews are requested in a loop.
 func (h *costed) profileOfAsking() []byte {
 	h.t.Helper()
 	stop := make(chan struct{})
@@ -304,7 +308,7 @@ func (h *costed) profileOfAsking() []byte {
 	return []byte(h.get("/debug/pprof/profile?seconds=4"))
 }
 
-// cpu returns how many processors the host uses over a time.
+// cpu returns how many processors the host uses on average during a period.
 func (h *costed) cpu(over time.Duration) float64 {
 	h.t.Helper()
 	used := func() float64 {
@@ -319,7 +323,7 @@ func (h *costed) cpu(over time.Duration) float64 {
 	return (used() - before) / time.Since(began).Seconds()
 }
 
-// fill creates game sessions, and players who are logged in until the end of the test.
+// fill creates game sessions, and logs in players until the end of the test.
 func (h *costed) fill(games, players int) {
 	h.t.Helper()
 	var mu sync.Mutex
@@ -352,7 +356,7 @@ func (h *costed) fill(games, players int) {
 	})
 }
 
-// dial logs a player in to one of the game sessions.
+// dial logs a player in to the game session with index game.
 func (h *costed) dial(game int, player string) (*client.Client, error) {
 	body, err := h.do(http.MethodPost, "/admin/v1/players?"+url.Values{"gameSession": {h.ids[game]}, "player": {player}}.Encode())
 	var s struct {
@@ -367,13 +371,13 @@ func (h *costed) dial(game int, player string) (*client.Client, error) {
 		return nil, err
 	}
 	go func() {
-		for range c.Events() { // so that nobody is slow
+		for range c.Events() { // keep receiving, so that no player counts as slow
 		}
 	}()
 	return c, nil
 }
 
-// each calls f for numbers below n, several at once.
+// each calls f for 0 to n-1, with several calls at the same time.
 func (h *costed) each(n int, f func(i int) error) {
 	h.t.Helper()
 	var all sync.WaitGroup

@@ -23,7 +23,7 @@ import (
 	"troupe/transport/client"
 )
 
-// schema is the part of a schema of OpenAPI that the console's document uses.
+// schema has the fields of an OpenAPI schema that the console's document uses.
 type schema struct {
 	Ref                  string             `yaml:"$ref"`
 	Type                 any                `yaml:"type"`
@@ -59,11 +59,11 @@ type openAPI struct {
 		Schemas map[string]*schema `yaml:"schemas"`
 	} `yaml:"components"`
 
-	filled map[*schema]bool // lists with an item, and objects, that check has compared
+	filled map[*schema]bool // objects, and lists with at least one item, that check has compared
 }
 
-// check returns how a value differs from its schema: every property is documented, and every
-// documented one is there.
+// check returns the differences between a value and its schema. Every property must be documented, and every
+// documented property must be present.
 func (o *openAPI) check(at string, s *schema, v any) (wrong []string) {
 	if s = o.resolve(s); s == nil {
 		return []string{at + " has no schema"}
@@ -124,7 +124,7 @@ func (o *openAPI) resolve(s *schema) *schema {
 	return s
 }
 
-// unseen returns the lists and objects below a schema with which no item or value was compared.
+// unseen returns the lists and objects below a schema that check has never compared with a non-empty value.
 func (o *openAPI) unseen(at string, s *schema) (names []string) {
 	if s = o.resolve(s); s == nil {
 		return nil
@@ -141,14 +141,14 @@ func (o *openAPI) unseen(at string, s *schema) (names []string) {
 	return names
 }
 
-// answered is an answer of /admin/v1.
+// answered is a response of /admin/v1.
 type answered struct {
 	status int
 	kind   string // media type
-	body   []byte // of a stream of events: the first overview
+	body   []byte // for a stream of events, the first overview
 }
 
-// documented returns the document of the API, and a function that calls operations with the token of the console.
+// documented returns the OpenAPI document, and a function that calls operations with the console's token.
 func documented(t *testing.T, h *testHost) (doc *openAPI, call func(method, path string, q url.Values, body string) answered) {
 	t.Helper()
 	doc = &openAPI{filled: make(map[*schema]bool)}
@@ -183,7 +183,7 @@ func documented(t *testing.T, h *testHost) (doc *openAPI, call func(method, path
 	}
 }
 
-// furnish gives a host what lists of the console show, and returns a fleet with room for game sessions.
+// furnish creates an entry for every list of the console. It returns a fleet with room for game sessions.
 func furnish(t *testing.T, h *testHost) messages.FleetID {
 	t.Helper()
 	var packed bytes.Buffer
@@ -225,7 +225,7 @@ func furnish(t *testing.T, h *testHost) messages.FleetID {
 	return f.ID
 }
 
-// fillTickets gives a host tickets that are too far apart for a match.
+// fillTickets adds tickets whose skills are too far apart for a match.
 func fillTickets(t *testing.T, h *testHost, players ...string) {
 	t.Helper()
 	rules := messages.RuleSet{Name: "near", Body: `{"name":"near","ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
@@ -248,8 +248,8 @@ func fillTickets(t *testing.T, h *testHost, players ...string) {
 	}
 }
 
-// TestTheConsoleAnswersAsDocumented: what each operation answers has the schema of the OpenAPI file, also what actions answer,
-// and with no list empty. That the file has exactly the paths and parameters is tested beside them.
+// TestTheConsoleAnswersAsDocumented: the response of each operation, including actions, has the schema of the
+// OpenAPI file, and no list is empty. Another test compares paths and parameters.
 func TestTheConsoleAnswersAsDocumented(t *testing.T) { synctest.Test(t, theConsoleAnswersAsDocumented) }
 
 func theConsoleAnswersAsDocumented(t *testing.T) {
@@ -391,8 +391,8 @@ func theConsoleAnswersAsDocumented(t *testing.T) {
 	}
 }
 
-// Game sessions are found by fleet, by alias and by location, and player sessions in the ways that operators know them. Nothing of
-// the rest of a player session's id is shown.
+// Game sessions are found by fleet, by alias and by location. Player sessions are found by each form of id
+// that operators use. The secret part of a player session's id is never shown.
 func TestTheConsoleFindsByEachOfItsFilters(t *testing.T) {
 	synctest.Test(t, theConsoleFindsByEachOfItsFilters)
 }
@@ -412,7 +412,8 @@ func theConsoleFindsByEachOfItsFilters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := messages.Do(t.Context(), h.System(), messages.StopPlacement{ID: "waits"}); err != nil { // the second location would have room for it
+	// otherwise the second location would have room for it
+	if _, err := messages.Do(t.Context(), h.System(), messages.StopPlacement{ID: "waits"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := messages.Do(t.Context(), h.System(), messages.CreateLocation{Location: messages.Location{Name: "custom-attic"}}); err != nil {

@@ -10,17 +10,20 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Files beside the store: what the Go runtime says when the process crashes, and the same of the last process that did.
+// Suffixes of two files beside the store. The Go runtime writes its report to the first when this process
+// crashes. The second has the report of the last process that crashed.
 const (
 	crashSuffix     = ".crash"
 	lastCrashSuffix = ".crash.last"
-	// crashReadMax bounds what is read of a report, crashShown the bytes that are shown.
+	// crashReadMax is the number of bytes of a report that are read, crashShown the number of bytes that are
+	// shown.
 	crashReadMax = 64 << 10
 	crashShown   = 200
 )
 
-// lastCrash returns why the process before this one has crashed, "" if it has not, and has the runtime say it of this
-// process to a file beside the store. The store must be open: it has one process. Errors are logged only.
+// lastCrash returns the reason if the previous process crashed, or "". It also makes the runtime write the
+// crash report of this process to a file beside the store. The store must be open, because that excludes
+// other processes. Errors are only logged.
 func (c *Store) lastCrash(log zerolog.Logger) (why string) {
 	name := c.Path + crashSuffix
 	if why = crashIn(name); why != "" {
@@ -32,7 +35,7 @@ func (c *Store) lastCrash(log zerolog.Logger) (why string) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err == nil {
 		err = debug.SetCrashOutput(f, debug.CrashOptions{})
-		f.Close() // the runtime has a copy
+		f.Close() // the runtime has duplicated the file descriptor
 	}
 	if err != nil {
 		log.Warn().Err(err).Msg("a crash of the host will leave no report")
@@ -40,7 +43,8 @@ func (c *Store) lastCrash(log zerolog.Logger) (why string) {
 	return why
 }
 
-// crashIn returns the line of a report that says why, "" if there is no report. The stacks that SIGQUIT or SIGABRT asks for are none.
+// crashIn returns the line of a report that names the reason, or "" if there is no report. Stacks that
+// SIGQUIT or SIGABRT printed are not a crash.
 func crashIn(file string) string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -60,9 +64,9 @@ func crashIn(file string) string {
 			frames = append(frames, line)
 		}
 	}
-	switch { // of a fatal error, the report has only the stack
+	switch { // the report of a fatal error has only the stack
 	case len(frames) > 0:
-		where, _, _ := strings.Cut(path.Base(frames[0]), "({") // without arguments
+		where, _, _ := strings.Cut(path.Base(frames[0]), "({") // cut off the arguments
 		return "fatal error in " + shown(where)
 	case len(text) > 0:
 		return "fatal error"
@@ -72,8 +76,9 @@ func crashIn(file string) string {
 
 func shown(line string) string { return strings.ToValidUTF8(line[:min(len(line), crashShown)], "") }
 
-// endCrashOutput removes the file of an end in order. A start that failed before the fleets have heard of the last crash keeps that
-// for the next start. The store must still be open.
+// endCrashOutput removes the crash report file after an orderly stop. unheard means that the start failed
+// before the fleets got the reason of the last crash; then that report is kept for the next start. The store
+// must still be open.
 func (c *Store) endCrashOutput(unheard bool) {
 	_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
 	_ = os.Remove(c.Path + crashSuffix)

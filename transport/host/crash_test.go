@@ -11,7 +11,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// The host says why the process before it has crashed, once its start succeeds, and keeps its report. An end in order leaves nothing.
+// At its next successful start, the host logs why the previous process crashed, and keeps the report. An
+// orderly end leaves no report.
 func TestACrashIsToldAtTheNextStart(t *testing.T) {
 	const crashes = "TROUPE_TEST_CRASHES"
 	if path := os.Getenv(crashes); path != "" {

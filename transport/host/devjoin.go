@@ -21,37 +21,39 @@ const (
 	devJoinPath    = "/dev/join"
 	devJoinBodyMax = 8 << 10
 	devJoinTimeout = 15 * time.Second
-	devPlayersMax  = 8 // players of a game session that a join creates, if the request does not say
+	devPlayersMax  = 8 // player slots of a game session that a join creates, if the request has no maxPlayers
 )
 
-// devJoin hands out seats to pages in development, which have no backend that would call the service API.
+// devJoin reserves player sessions for web pages in development. Such a page has no backend that could call
+// the service API.
 type devJoin struct {
 	system *actors.System
 	guard  guard
 	fleet  messages.FleetID
-	secure bool          // game sessions of the fleet announce the secured listener
-	url    string        // wss:// address of the host, where seats of every fleet can log in; empty: none
-	turn   chan struct{} // holds one token: two joins at once must not create two game sessions
+	secure bool          // whether game sessions of the fleet announce the secured listener
+	url    string        // wss:// address of the host, at which players of every fleet can log in; empty if there is none
+	turn   chan struct{} // a mutex (capacity 1), so that two concurrent joins do not create two game sessions
 }
 
-// devJoinRequest is the body of POST /dev/join; all of it may be missing.
+// devJoinRequest is the body of POST /dev/join. Every field, and the body itself, is optional.
 type devJoinRequest struct {
-	PlayerID   string `json:"playerId"` // default: a new one
+	PlayerID   string `json:"playerId"` // default: a generated id
 	PlayerData string `json:"playerData"`
-	MaxPlayers int    `json:"maxPlayers"` // of a game session that is created; 1 to 200, default 8
-	Secure     bool   `json:"secure"`     // asks for the wss:// address, too
+	MaxPlayers int    `json:"maxPlayers"` // if a game session is created: its maximum of players, 1 to 200, default 8
+	Secure     bool   `json:"secure"`     // asks for the wss:// address as well
 }
 
-// devJoinAnswer is what a client needs to log in.
+// devJoinAnswer has what a client needs to log in.
 type devJoinAnswer struct {
 	URL             string `json:"url"`
-	SecureURL       string `json:"secureUrl,omitempty"` // wss://, for whoever asks for it and for pages that came by https
+	SecureURL       string `json:"secureUrl,omitempty"` // wss:// address, if the request asked for it or the page was loaded over https
 	PlayerSessionID string `json:"playerSessionId"`
 	PlayerID        string `json:"playerId"`
 	GameSessionID   string `json:"gameSessionId"`
 }
 
-// allowed answers requests that are not from this machine, or from a page of another one, and reports whether to go on.
+// allowed rejects requests from other machines and from pages of other sites. It reports whether the request
+// is allowed.
 func (j *devJoin) allowed(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Vary", "Origin")
 	w.Header().Set("Cache-Control", "no-store")
@@ -66,7 +68,7 @@ func (j *devJoin) allowed(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// preflight answers a browser that asks whether a page may call.
+// preflight answers the CORS preflight request of a browser.
 func (j *devJoin) preflight(w http.ResponseWriter, r *http.Request) {
 	if !j.allowed(w, r) {
 		return
@@ -101,7 +103,7 @@ func (j *devJoin) serve(w http.ResponseWriter, r *http.Request) {
 		answer.SecureURL = j.url
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // an error means that the caller is gone
+	_ = json.NewEncoder(w).Encode(answer) // an error means that the caller has disconnected
 }
 
 func readDevJoin(body io.Reader) (devJoinRequest, error) {
@@ -127,7 +129,7 @@ func readDevJoin(body io.Reader) (devJoinRequest, error) {
 	return req, nil
 }
 
-// join reserves a seat in the oldest game session that has a free one, or in a new game session.
+// join reserves a player session in the oldest game session with a free slot, or in a new game session.
 func (j *devJoin) join(ctx context.Context, req devJoinRequest) (*devJoinAnswer, error) {
 	select {
 	case j.turn <- struct{}{}:
@@ -155,7 +157,7 @@ func (j *devJoin) join(ctx context.Context, req devJoinRequest) (*devJoinAnswer,
 	return j.reserve(ctx, id, req)
 }
 
-// create makes a game session and waits until it is ACTIVE.
+// create creates a game session and waits until it is ACTIVE.
 func (j *devJoin) create(ctx context.Context, players int) (messages.GameSessionID, error) {
 	game, err := messages.Do(ctx, j.system, messages.CreateGameSession{FleetID: j.fleet, Name: "dev", MaxPlayers: players})
 	if err != nil {

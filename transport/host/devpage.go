@@ -15,13 +15,14 @@ import (
 
 const devPagePath = "/game/"
 
-// devPage serves a game's page in development, for this machine alone, as devJoin does: a page of another site must not read it.
+// devPage serves a game's page in development, to this machine only, like devJoin. Pages of other sites must
+// not be able to read it.
 type devPage struct {
 	guard  guard
 	folder string
 }
 
-// checkPage reports whether a folder can be served as the page of a game.
+// checkPage returns an error if the folder cannot be served as a game's page.
 func checkPage(o *Options) error {
 	if o.Page == "" {
 		return nil
@@ -39,7 +40,8 @@ func checkPage(o *Options) error {
 	return nil
 }
 
-// contentTypes replace the system's: on some, JavaScript is plain text, which browsers refuse to run.
+// contentTypes replaces the content types of the system. Some systems declare JavaScript as plain text, and
+// browsers refuse to run that.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8",
 	".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".json": "application/json", ".map": "application/json",
@@ -51,7 +53,7 @@ var contentTypes = map[string]string{
 
 func (p *devPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Cache-Control", "no-store") // what was saved is what a reload shows
+	h.Set("Cache-Control", "no-store") // a reload must show the saved files
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin") // pages of other sites cannot embed it
 	origin := r.Header.Get("Origin")
@@ -67,7 +69,7 @@ func (p *devPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.file(w, r, strings.TrimPrefix(r.URL.Path, devPagePath))
 }
 
-// file answers with one file of the folder. The root keeps it inside, also through links.
+// file serves one file of the folder. os.Root confines it to the folder, also when it follows links.
 func (p *devPage) file(w http.ResponseWriter, r *http.Request, name string) {
 	root, err := os.OpenRoot(p.folder)
 	if err != nil {
@@ -83,7 +85,8 @@ func (p *devPage) file(w http.ResponseWriter, r *http.Request, name string) {
 	case err == nil && info.IsDir() && servable(name):
 		http.Redirect(w, r, (&url.URL{Path: path.Base(name) + "/"}).String(), http.StatusFound)
 		return
-	case err != nil || !info.Mode().IsRegular() || !servable(name): // opening a pipe would wait for its writer
+	// checked before opening, because opening a pipe waits for its writer
+	case err != nil || !info.Mode().IsRegular() || !servable(name):
 		http.Error(w, "the page's folder has no file "+name+" that is served: hidden files, and links that lead out of it, are not", http.StatusNotFound)
 		return
 	}
@@ -97,7 +100,7 @@ func (p *devPage) file(w http.ResponseWriter, r *http.Request, name string) {
 	http.ServeContent(w, r, "", time.Time{}, f)
 }
 
-// servable reports whether a name is a path inside of the folder with no hidden part, such as .git and .env.
+// servable reports whether name is a path inside the folder without a hidden part, such as .git or .env.
 func servable(name string) bool {
 	return fs.ValidPath(name) && !strings.ContainsAny(name, "\\:\x00") && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/.")
 }

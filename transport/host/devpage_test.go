@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 )
 
-// pageFolder is a page beside the script of its game.
+// pageFolder returns a folder with a game's page, beside the folder of the game's script.
 func pageFolder(t testing.TB) (page string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func pageFolder(t testing.TB) (page string) {
 	return filepath.Join(dir, "page")
 }
 
-// The page of a game in development is served as it is on disk.
+// In development, the game's page is served from disk without a cache.
 func TestDevPage(t *testing.T) { synctest.Test(t, devPages) }
 
 func devPages(t *testing.T) {
@@ -70,7 +70,7 @@ func devPages(t *testing.T) {
 	}
 }
 
-// Nothing outside of the folder is served, and nothing that is hidden in it.
+// Files outside the folder and hidden files are not served.
 func TestDevPageStaysInItsFolder(t *testing.T) {
 	page := pageFolder(t)
 	for from, to := range map[string]string{"script.js": "../server/main.js", "server": "../server", "absolute.js": filepath.Join(page, "../server/main.js"), "inside.js": "game.js"} {
@@ -81,7 +81,7 @@ func TestDevPageStaysInItsFolder(t *testing.T) {
 	p := &devPage{guard: guard{local: true}, folder: page}
 	get := func(path string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("GET", "/game/", nil)
-		r.RemoteAddr, r.Host, r.URL.Path = "127.0.0.1:1", "localhost", path // a server would clean the path
+		r.RemoteAddr, r.Host, r.URL.Path = "127.0.0.1:1", "localhost", path // a real server would clean the path
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, r)
 		return w
@@ -118,7 +118,7 @@ func TestDevPageStaysInItsFolder(t *testing.T) {
 	}
 }
 
-// Whom a seat is not for may not read the page either.
+// Callers who may not get a player session may not read the page either.
 func TestDevPageIsForThisMachine(t *testing.T) { synctest.Test(t, devPageIsForThisMachine) }
 
 func devPageIsForThisMachine(t *testing.T) {
@@ -151,7 +151,7 @@ func devPageIsForThisMachine(t *testing.T) {
 	}
 }
 
-// A host that is not for development serves no page, and refuses to start with one.
+// A host that is not in development serves no page, and refuses to start with one.
 func TestPagesAreForDevelopment(t *testing.T) { synctest.Test(t, pagesAreForDevelopment) }
 
 func pagesAreForDevelopment(t *testing.T) {
@@ -173,7 +173,7 @@ func pagesAreForDevelopment(t *testing.T) {
 	}
 }
 
-// FuzzDevPage: no path is answered with what lies outside of the folder, or is hidden in it.
+// FuzzDevPage: no path returns a hidden file or one outside the folder.
 func FuzzDevPage(f *testing.F) {
 	for _, seed := range []string{"", "index.html", "../server/main.js", "art/..//../server/main.js", ".git/config", `..\server\main.js`, "sub/./.hidden", "%2e%2e/server/main.js", "C:/x"} {
 		f.Add(seed)

@@ -13,31 +13,33 @@ import (
 )
 
 const (
-	endTimeout    = 10 * time.Second // for game sessions to end once they are told to
-	closeTimeout  = 5 * time.Second  // for listeners to close
-	progressEvery = 10 * time.Second // between two lines of the log
+	endTimeout    = 10 * time.Second // maximum time for game sessions to end after they were told to
+	closeTimeout  = 5 * time.Second  // maximum time for listeners to close
+	progressEvery = 10 * time.Second // interval of the progress lines in the log
 )
 
-// drains is the state of a Host's drains. Several may run at the same time: an operator's and that of a signal. They end together.
+// drains is the state of all drains of a Host. Several can run at once, for example an operator's and one
+// that a signal started. All end at the same time.
 type drains struct {
 	forced atomic.Bool // the host must end: no drain can be cancelled
 	once   sync.Once   // closes Host.drained
 
 	mu sync.Mutex
-	// guarded by mu
+	// The fields below are guarded by mu.
 	running int
-	until   time.Time // the end of the earliest grace
-	closing bool      // listeners are closed, or are about to be
+	until   time.Time // earliest deadline of all running drains
+	closing bool      // the listeners are closed or about to be closed
 }
 
-// Drain stops the host in order. At once the host reports that it is not ready, and refuses new game sessions, seats and placements.
-// Players of running game sessions still log in and resume. When the game sessions have ended, or the configured grace has ended them,
-// the host closes its listeners, tells the remaining players, and stops. Drain returns then, or with fleet.ErrDrainCancelled after a
-// CancelDrain. Cancelling ctx skips the wait.
+// Drain stops the host in an orderly way. At once the host reports that it is not ready, and refuses new game
+// sessions, player sessions and placements. Players of running game sessions can still log in and resume. The
+// game sessions end by themselves, or are ended after the configured grace. Then the host closes its
+// listeners, tells the remaining players, and stops. Drain returns after that, or returns
+// fleet.ErrDrainCancelled after CancelDrain. Cancelling ctx skips the wait.
 func (h *Host) Drain(ctx context.Context) error { return h.beginDrain(h.grace).run(ctx) }
 
-// StartDrain starts a drain in the background; Drained is closed at its end. A negative grace means the configured one. If another drain is
-// under way, the earlier deadline counts.
+// StartDrain starts a drain in the background. When it has ended the host, Drained is closed. A negative
+// grace means the configured one. If another drain is running, the earlier deadline applies.
 func (h *Host) StartDrain(grace time.Duration) {
 	if grace < 0 {
 		grace = h.grace
@@ -50,9 +52,10 @@ func (h *Host) StartDrain(grace time.Duration) {
 	}()
 }
 
-// Fail drains a host that cannot go on for long, and then calls Options.OnFailure, so that its process is started again. A grace longer
-// than the configured one, or negative, means that one. This drain cannot be cancelled. Fail returns at once; any goroutine may call it,
-// again with less grace.
+// Fail drains a host that will soon stop working, and then calls Options.OnFailure, so that its process is
+// restarted. If grace is negative or longer than the configured grace, the configured grace applies. This
+// drain cannot be cancelled. Fail returns at once. Any goroutine may call it, and may call it again with a
+// shorter grace.
 func (h *Host) Fail(reason string, grace time.Duration) {
 	h.drains.forced.Store(true)
 	if grace < 0 || grace > h.grace {
@@ -70,8 +73,9 @@ func (h *Host) Fail(reason string, grace time.Duration) {
 	}()
 }
 
-// CancelDrain makes a draining host serve again. Game sessions that have ended stay ended. It returns fleet.ErrNotDraining without a
-// drain, and fleet.ErrDrainTooLate if the drain can no longer be cancelled.
+// CancelDrain makes a draining host accept game sessions again. Game sessions that have ended stay ended. It
+// returns fleet.ErrNotDraining if no drain is running, and fleet.ErrDrainTooLate if the drain can no longer
+// be cancelled.
 func (h *Host) CancelDrain(ctx context.Context) error {
 	d := &h.drains
 	d.mu.Lock()
@@ -106,10 +110,10 @@ func (h *Host) Drains() ops.DrainState {
 	return s
 }
 
-// Drained is closed when a drain that StartDrain or Fail began has ended the host.
+// Drained returns a channel that is closed when a drain begun by StartDrain or Fail has ended the host.
 func (h *Host) Drained() <-chan struct{} { return h.drained }
 
-// Close stops at once: game sessions end, players are told, everything closes.
+// Close stops the host at once: it ends the game sessions, tells the players, and closes everything.
 func (h *Host) Close() {
 	select {
 	case <-h.stopped:
@@ -125,11 +129,11 @@ func (h *Host) Close() {
 type drain struct {
 	h     *Host
 	grace time.Duration
-	over  chan error // the end of all game sessions, or an error
-	tells bool       // it logs the progress
+	over  chan error // receives nil when all game sessions have ended, or an error
+	tells bool       // whether this drain logs the progress
 }
 
-// beginDrain starts a drain. The caller must call run, which waits for its end.
+// beginDrain starts a drain. The caller must call run, which waits for the end of the drain.
 func (h *Host) beginDrain(grace time.Duration) *drain {
 	d := &drain{h: h, grace: grace, over: make(chan error, 1)}
 	all := &h.drains
@@ -146,7 +150,7 @@ func (h *Host) beginDrain(grace time.Duration) *drain {
 	return d
 }
 
-// run waits for the end of the drain, and stops the host.
+// run waits for the end of the drain and stops the host.
 func (d *drain) run(ctx context.Context) error {
 	err := d.wait(ctx)
 	if err == nil {
@@ -158,7 +162,7 @@ func (d *drain) run(ctx context.Context) error {
 	return err
 }
 
-// wait waits until all game sessions have ended, or until the drain stops waiting for them.
+// wait waits until all game sessions have ended, or the drain stops waiting for them.
 func (d *drain) wait(ctx context.Context) error {
 	d.progress("draining")
 	skipped := ctx.Done()
@@ -191,8 +195,9 @@ func (d *drain) wait(ctx context.Context) error {
 	}
 }
 
-// stopAccepting closes the listeners, because the grace is over. From here on the drain cannot be cancelled. If it has been cancelled
-// already, or is over, it returns that instead.
+// stopAccepting marks the listeners as closing once the grace is over. From then on, the drain cannot be
+// cancelled. If the drain was cancelled or has ended before, stopAccepting returns that result and over =
+// true.
 func (d *drain) stopAccepting() (err error, over bool) {
 	d.h.drains.mu.Lock()
 	select {
@@ -212,7 +217,7 @@ func (d *drain) stopAccepting() (err error, over bool) {
 	return nil, false
 }
 
-// progress logs the game sessions and players that the drain waits for.
+// progress logs how many game sessions and players are left.
 func (d *drain) progress(what string) {
 	if !d.tells {
 		return

@@ -77,7 +77,7 @@ func (s *EventSink) options(secret string) events.SinkOptions {
 	return o
 }
 
-// eventOptions reads the files of secrets.
+// eventOptions returns the options of package events. It reads the secret files.
 func (c *Config) eventOptions() (events.Options, error) {
 	e := &c.Events
 	o := events.Options{Region: c.Region, Account: c.Account, Stream: events.StreamOptions{Own: e.SSE.Own, Buffer: e.SSE.Buffer}}
@@ -91,7 +91,7 @@ func (c *Config) eventOptions() (events.Options, error) {
 	return o, nil
 }
 
-// startEvents starts the deliveries, with the events that the last run did not deliver first.
+// startEvents starts the delivery of events. Events that the previous process did not deliver come first.
 func (h *Host) startEvents(options Options) error {
 	c, log, count := &options.Config, options.Log, h.count
 	o, err := c.eventOptions()
@@ -110,7 +110,8 @@ func (h *Host) startEvents(options Options) error {
 	return nil
 }
 
-// replaceSinks delivers events to other sinks, if they are others. Only one goroutine may call it.
+// replaceSinks switches the delivery to other sinks. It does nothing if sinks is unchanged. Only one
+// goroutine may call it.
 func (h *Host) replaceSinks(sinks []events.SinkOptions) error {
 	if reflect.DeepEqual(sinks, h.sinks) {
 		return nil
@@ -124,7 +125,8 @@ func (h *Host) replaceSinks(sinks []events.SinkOptions) error {
 	return nil
 }
 
-// eventsCloseWait is how long deliveries may take when the host stops. The others follow after the next start.
+// eventsCloseWait is how long the host waits for deliveries when it stops. Undelivered events are sent after
+// the next start.
 const eventsCloseWait = 2 * time.Second
 
 func (h *Host) stopEvents() {
@@ -143,10 +145,10 @@ type outbox struct {
 	count *counters.Set
 
 	mu   sync.Mutex
-	said map[string]bool // guarded by mu: ids of damaged events that were reported
+	said map[string]bool // ids of damaged events that were already reported; guarded by mu
 }
 
-// Load implements events.Outbox. Damaged events are not delivered, and stay in the store.
+// Load implements events.Outbox. Damaged events are skipped and stay in the store.
 func (o *outbox) Load(f func(id string, value []byte) error) error {
 	var senseless []store.Damage
 	damaged, err := o.store.Load(store.Event, func(id string, value []byte) error {
@@ -160,7 +162,7 @@ func (o *outbox) Load(f func(id string, value []byte) error) error {
 	return err
 }
 
-// report counts and logs damaged events, each once.
+// report counts and logs each damaged event once.
 func (o *outbox) report(damaged []store.Damage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,7 +25,7 @@ func placementEvent(n int) messages.Event {
 	}
 }
 
-// left are the events in a store that no host has open.
+// left returns the ids of the events in a store file, after adding some. No host may have the store open.
 func left(t *testing.T, path string, add ...messages.Event) (ids []string) {
 	t.Helper()
 	s, err := store.Open(store.Options{Path: path})
@@ -45,8 +45,7 @@ func left(t *testing.T, path string, add ...messages.Event) (ids []string) {
 	return ids
 }
 
-// An event outlives hosts until its sink has it, and is gone then.
-// API-53.
+// An event survives restarts of the host until its sink has received it, and is then deleted. API-53.
 func TestEventsOutliveTheHostUntilTheyAreDelivered(t *testing.T) {
 	synctest.Test(t, eventsOutliveTheHostUntilTheyAreDelivered)
 }
@@ -124,7 +123,7 @@ func eventsAreStreamedToWhoHasTheToken(t *testing.T) {
 		}
 		readers = append(readers, lines)
 	}
-	h.Close() // with readers: their streams end, and are not cut after a time
+	h.Close() // with readers: Close ends their streams at once, without waiting for a timeout
 	for _, lines := range readers {
 		for lines.Scan() {
 		}
@@ -143,7 +142,8 @@ func TestEventSettingsAreChecked(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*Events){
-		"events.sinks[0]: type: must be":    hook(func(s *EventSink) { s.Type = "nats" }), // and whatever package events refuses
+		// Validate also reports the errors of package events
+		"events.sinks[0]: type: must be":    hook(func(s *EventSink) { s.Type = "nats" }),
 		"events.sinks[0]: must have one of": hook(func(s *EventSink) { s.SecretFile = "x" }),
 		"events.sinks[0].secretEnv: names":  hook(func(s *EventSink) { s.Secret, s.SecretEnv = "", "X" }),
 		"events.sinks[1].name: is there twice": func(e *Events) {

@@ -13,12 +13,12 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// A host that cannot go on for long drains first, and then says so once it is at its end; nobody cancels that.
+// A host that fails drains first, and calls OnFailure at its end. Nobody can cancel that drain.
 func TestAHostThatFailsDrainsFirst(t *testing.T) {
 	const why = "it grows"
 	for name, c := range map[string]struct {
-		graces []time.Duration // one second after the other
-		want   time.Duration   // ten seconds more for the game session to end, and ten for its actor
+		graces []time.Duration // grace of each call of Fail; the calls are one second apart
+		want   time.Duration   // includes ten seconds for the game session to end, and ten for its actor
 	}{
 		"as configured": {[]time.Duration{-1}, 80 * time.Second}, "longer": {[]time.Duration{time.Hour}, 80 * time.Second},
 		"less": {[]time.Duration{30 * time.Second}, 50 * time.Second}, "at once": {[]time.Duration{0}, 20 * time.Second},

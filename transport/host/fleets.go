@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// Resources of the configuration, in the form of the registry.
+// locationRecords returns the configured locations as records of the registry.
 
 func (c *Config) locationRecords(now time.Time) []messages.Location {
 	var all []messages.Location
@@ -73,10 +73,10 @@ func (v *checks) locations(c *Config) {
 	}
 }
 
-// window returns the fleet's own reconnect window, nil for the host's.
+// window returns the fleet's own reconnect window, or nil if the window of the host applies.
 func (f *Fleet) window() *time.Duration {
 	d, err := time.ParseDuration(f.ReconnectWindow)
-	if err != nil { // empty: Validate refuses invalid texts
+	if err != nil { // the text is empty: Validate rejects invalid texts
 		return nil
 	}
 	return &d

@@ -55,7 +55,8 @@ func (b both) Close() {
 	}
 }
 
-// defaultLogDir returns a folder in the user's state folder, or in the folder for temporary files if the former is not writable.
+// defaultLogDir returns a folder in the user's state folder. If that is not writable, it returns one in the
+// folder for temporary files.
 func defaultLogDir() string {
 	const name = "game-session-logs"
 	state := os.Getenv("XDG_STATE_HOME")
@@ -74,7 +75,8 @@ func defaultLogDir() string {
 	return tempDir("troupe-" + name)
 }
 
-// tempDir returns a folder for temporary files that only this user can access, not one that another user has created before.
+// tempDir returns a temporary folder that only this user can access. It does not use a folder that another
+// user has created in advance.
 func tempDir(name string) string {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", name, os.Getuid()))
 	if os.Mkdir(dir, 0o700) == nil {

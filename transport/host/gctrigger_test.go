@@ -12,18 +12,18 @@ func TestGarbageIsCollectedOnlyAfterMuchAndOnlyWhenCalm(t *testing.T) {
 	allocated := uint64(0)
 	for i, step := range []struct {
 		looks       int
-		grown, live uint64 // grown since the look before
-		want        bool   // at the last of the looks; at the others no
+		grown, live uint64 // grown: bytes allocated since the previous sample
+		want        bool   // result of the last sample; all others return false
 	}{
-		{1, 100 * mib, 50 * mib, false},  // a storm
-		{1, mib, 50 * mib, false},        // calm for one look
-		{1, mib, 95 * mib, true},         // calm for two, however much is said to live
-		{5, 1900 * kib, 50 * mib, false}, // 9.3 MiB are not a fifth of what lives
-		{1, 1900 * kib, 50 * mib, true},  // 11.1 MiB are
-		{1, 100 * mib, 50 * mib, false},  // a storm again
+		{1, 100 * mib, 50 * mib, false},  // many logins
+		{1, mib, 50 * mib, false},        // one calm sample
+		{1, mib, 95 * mib, true},         // two calm samples; live does not matter
+		{5, 1900 * kib, 50 * mib, false}, // 9.3 MiB are less than a fifth of the live heap
+		{1, 1900 * kib, 50 * mib, true},  // 11.1 MiB are more
+		{1, 100 * mib, 50 * mib, false},  // many logins again
 		{1, mib, 50 * mib, false},
 		{1, mib, 50 * mib, true},
-		{4, 1900 * kib, 2 * mib, false}, // 7.4 MiB are too little to bother
+		{4, 1900 * kib, 2 * mib, false}, // 7.4 MiB are below gcGarbageMin
 		{1, 1900 * kib, 2 * mib, true},
 	} {
 		for look := range step.looks {
@@ -36,8 +36,8 @@ func TestGarbageIsCollectedOnlyAfterMuchAndOnlyWhenCalm(t *testing.T) {
 	}
 }
 
-// An operator reads the memory of a crowd five seconds after the last player came. The check in
-// which the logins end is not calm; the collection takes a part of the last second.
+// An operator reads the memory figures five seconds after the last login of a crowd. The sample during which
+// the logins end is not calm. The collection itself takes part of the last second.
 func TestGarbageOfACrowdIsCollectedWithinFourSeconds(t *testing.T) {
 	const burst = 100 << 20
 	var s gcTrigger
@@ -79,7 +79,7 @@ func TestGarbageIsCollectedWhilePlayersComeIn(t *testing.T) {
 	if !slices.Equal(at, []int64{600}) {
 		t.Errorf("after most had left, collected at %v connections, want 600", at)
 	}
-	at, open = nil, 10 // no growth: those that leave make room for others
+	at, open = nil, 10 // no growth: new connections replace closed ones
 	for range 10 {
 		grow(590)
 		open = 500

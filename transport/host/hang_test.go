@@ -11,7 +11,7 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// hanging is a game whose start never returns, until the test is over.
+// hanging is a game whose start returns only when the test is over.
 type hanging struct {
 	script.Base
 	until chan struct{}
@@ -22,7 +22,7 @@ func (h hanging) OnStartGameSession(*messages.GameSession) script.Decision {
 	return script.Allow
 }
 
-// A host ends although a call into a game's logic does not, and its store is closed by then.
+// A host ends even if a call into a game's logic never returns, and its store is closed then.
 func TestAHostEndsBesideACallThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := make(chan struct{})
@@ -37,7 +37,7 @@ func TestAHostEndsBesideACallThatHangs(t *testing.T) {
 		if err := h.Host.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
-		// the grace, ten seconds for game sessions to end, ten for actors
+		// the grace, then ten seconds for game sessions to end, then ten for actors
 		if took := time.Since(begun); took != 80*time.Second {
 			t.Errorf("the host ended after %v", took)
 		}

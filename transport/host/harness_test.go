@@ -19,22 +19,22 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// testHost is a host that a test has started, and its callers. All but those for browsers are on a network in memory, in the
-// virtual time of a bubble.
+// testHost is a host that a test has started, together with its callers. Except for browser tests, they use a
+// network in memory and the virtual time of a synctest bubble.
 type testHost struct {
 	*Host
 	t    *testing.T
 	net  memnet.Machine
 	web  *http.Transport
-	csrf string // token of the console
+	csrf string // CSRF token of the console
 }
 
-// memory returns a network that ends with the test.
+// memory returns an in-memory network that closes at the end of the test.
 func memory(t *testing.T) memnet.Machine {
 	network := memnet.New(1)
 	t.Cleanup(func() {
 		network.Close()
-		time.Sleep(time.Minute) // goroutines of libraries that sleep have ended then
+		time.Sleep(time.Minute) // lets sleeping goroutines of libraries end
 	})
 	return network.Machine()
 }
@@ -50,7 +50,7 @@ func begin(t *testing.T, o Options) *testHost {
 	return h
 }
 
-// start starts a host on sockets, unless its options have a network.
+// start starts a host. Without a network in its options, the host uses real sockets.
 func start(t *testing.T, o Options) *testHost {
 	t.Helper()
 	h, err := Start(o)
@@ -63,7 +63,7 @@ func start(t *testing.T, o Options) *testHost {
 	return &testHost{Host: h, t: t, web: web}
 }
 
-// config is a host's, without TLS, with a store in memory.
+// config returns a configuration without TLS and with a store in memory.
 func config(t *testing.T) Config {
 	c := Defaults()
 	for _, addr := range []*string{&c.API.Addr, &c.WebSocket.Addr, &c.Fast.Addr} {
@@ -80,7 +80,7 @@ func withTLS(t *testing.T, c *Config) {
 	c.WSS.Addr, c.DTLS.Addr, c.TLS.Dir = "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
 }
 
-// ask sends a request with pairs of header names and values.
+// ask sends a request. headers are pairs of names and values.
 func (h *testHost) ask(method, path, body string, headers ...string) *http.Response {
 	h.t.Helper()
 	r, err := http.NewRequestWithContext(h.t.Context(), method, h.Addrs().APIURL+path, strings.NewReader(body))
@@ -105,7 +105,7 @@ func (h *testHost) send(r *http.Request) *http.Response {
 	return a
 }
 
-// call returns the answer to a request with the token of the console.
+// call sends a request, with the console's token if there is one, and returns the response.
 func (h *testHost) call(method, path, body string, headers ...string) (int, http.Header, string) {
 	h.t.Helper()
 	if h.csrf != "" {
@@ -120,7 +120,7 @@ func (h *testHost) call(method, path, body string, headers ...string) (int, http
 	return a.StatusCode, a.Header, string(text)
 }
 
-// act is call for the console, with the token that it needs.
+// act is call for the console. It requests the token first if necessary.
 func (h *testHost) act(method, path string) (int, string) {
 	h.t.Helper()
 	if h.csrf == "" {
@@ -134,7 +134,7 @@ func (h *testHost) act(method, path string) (int, string) {
 	return status, body
 }
 
-// seat is a player session that the page of a game in development gets.
+// seat requests a player session at /dev/join.
 func (h *testHost) seat(body string, headers ...string) (a devJoinAnswer) {
 	h.t.Helper()
 	status, _, text := h.call("POST", devJoinPath, body, headers...)
@@ -159,7 +159,7 @@ func (h *testHost) dial(playerSession string, fast bool) (*client.Client, error)
 	return c, err
 }
 
-// plays logs a player in that a page of a game in development would have a seat for.
+// plays requests a player session at /dev/join and logs the player in.
 func (h *testHost) plays(player string) *client.Client {
 	h.t.Helper()
 	c, err := h.dial(h.seat(`{"playerId": "`+player+`"}`).PlayerSessionID, false)
@@ -169,7 +169,7 @@ func (h *testHost) plays(player string) *client.Client {
 	return c
 }
 
-// until waits for something that comes within a minute of the test's time.
+// until polls until ok returns true. After a minute of the test's time, it fails the test.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -179,7 +179,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// sharedLog is a log that several goroutines write.
+// sharedLog is a log that several goroutines can write to.
 type sharedLog struct {
 	mu sync.Mutex
 	b  bytes.Buffer

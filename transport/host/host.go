@@ -34,25 +34,30 @@ import (
 type Options struct {
 	Config Config
 	Log    zerolog.Logger
-	// NewHandler makes the logic of one game session; nil means a relay.
+	// NewHandler creates the logic of one game session. Nil means a relay.
 	NewHandler func(f *messages.Fleet) script.Handler
 	// Version is shown in metrics.
 	Version string
-	// Dev serves POST /dev/join to pages and programs of this machine: it hands out seats without the service API.
+	// Dev serves POST /dev/join to pages and programs on this machine. It hands out player sessions without
+	// the service API.
 	Dev bool
-	// Page is a folder whose files Dev serves at /game/, to pages and programs of this machine; empty: none. Hidden files are not served.
+	// Page is a folder of files that the host serves at /game/ if Dev is set, to pages and programs on this
+	// machine. Empty means none. Hidden files are not served.
 	Page string
-	// Origin returns where the value of a configuration key comes from, for the console; nil: it is not known.
+	// Origin returns where the value of a configuration key comes from, for the console. Nil means that the
+	// origins are unknown.
 	Origin func(key string) string
-	// OnFailure is called when the host cannot continue; the process should end with an error. Nil does nothing.
+	// OnFailure is called when the host cannot continue. The process should then end with an error. Nil means
+	// that nothing is called.
 	OnFailure func(reason string)
-	// Network opens all sockets but those of Node.js, and makes connections to webhooks; nil: the operating system's.
+	// Network opens all sockets except those of Node.js, and connects to webhooks. Nil means the network of
+	// the operating system.
 	Network transport.Network
-	// SetLogLevel changes the level of Log; nil: it cannot be changed. Reload calls it.
+	// SetLogLevel changes the level of Log. Reload calls it. Nil means that the level cannot be changed.
 	SetLogLevel func(zerolog.Level)
 }
 
-// Host is one running host. Its methods may be called from any goroutine.
+// Host is a running host. Its methods are safe for concurrent use.
 type Host struct {
 	log            zerolog.Logger
 	count          *counters.Set
@@ -64,34 +69,34 @@ type Host struct {
 	console        *console.Console
 	logs           *sessionlog.Store
 	store          store.Store
-	crash          string // why the process before this one has crashed, if it has
+	crash          string // why the previous process crashed; empty if it did not
 	endCrashOutput func(unheard bool)
 	events         *events.Dispatcher
 	bans           *bans.List
-	banning        chan struct{}                   // held by who changes bans
+	banning        chan struct{}                   // a mutex for changes of bans
 	gateway        atomic.Pointer[gateway.Gateway] // nil until the listeners are open
-	sinks          []events.SinkOptions            // in force; Start and Reload set it
-	own            bool                            // an event destination wants events of game sessions and player sessions
-	showLogs       bool                            // copy the logs of game sessions to the host's log
-	queued         *player.Pool                    // of the bytes in the queues of players
+	sinks          []events.SinkOptions            // sinks in force; Start and Reload set it
+	own            bool                            // whether a destination wants the events of game sessions and player sessions
+	showLogs       bool                            // whether to copy the logs of game sessions to the host's log
+	queued         *player.Pool                    // limits the bytes in all players' queues together
 	fleets         []Fleet
 	bundles        bundle.Limits
 	programs       *programs
 	addrs          Announcement
-	gameURLs       []string // what browsers connect to: ws://, and wss:// if there is such a listener
+	gameURLs       []string // URLs that browsers connect to: ws://, and wss:// if there is a secured listener
 	grace          time.Duration
 	drains         drains
 	reloads        reloads
 	setLogLevel    func(zerolog.Level)
-	origin         func(key string) string // nil: not known
+	origin         func(key string) string // nil if the origins are unknown
 	serving        sync.WaitGroup
 	stopOnce       sync.Once
-	endRelief      func() // nil: memory that nothing measures ends nobody
+	endRelief      func() // stops the watch on the memory of the process (js.Relieve); nil if there is none
 	onFailure      func(reason string)
-	watching       context.CancelFunc // ends the watch of certificates and collectGarbage
+	watching       context.CancelFunc // stops the watch of certificates and collectGarbage
 	started        chan struct{}      // closed once everything is started
 	stopped        chan struct{}
-	drained        chan struct{} // closed when an operator's drain is over
+	drained        chan struct{} // closed when a drain by StartDrain or Fail has ended the host
 }
 
 func (o *Options) listen(address string) (net.Listener, error) {
@@ -101,7 +106,8 @@ func (o *Options) listen(address string) (net.Listener, error) {
 	return o.Network.Listen("tcp", address)
 }
 
-// Start checks the configuration, binds all listeners and serves. On an error it releases everything.
+// Start checks the configuration, binds all listeners and begins to serve. On an error it releases all
+// resources.
 func Start(o Options) (h *Host, err error) {
 	c := &o.Config
 	if err := c.Validate(); err != nil {
@@ -117,7 +123,7 @@ func Start(o Options) (h *Host, err error) {
 	h.reloads.config = *c
 	watching, stopWatching := context.WithCancel(context.Background())
 	h.watching = stopWatching
-	partial := h // h is nil by the time a failed start gets here
+	partial := h // the deferred cleanup needs it: a failed start sets the result h to nil
 	defer func() {
 		if err != nil {
 			partial.stop(messages.CloseGoingAway)
@@ -135,7 +141,7 @@ func Start(o Options) (h *Host, err error) {
 	if h.store, err = c.Store.open(h.count, o.Log); err != nil {
 		return nil, err
 	}
-	if c.Store.Path != "" && o.Network == nil { // else the process is not the host's alone
+	if c.Store.Path != "" && o.Network == nil { // with a Network of its own, several hosts may share the process
 		h.crash, h.endCrashOutput = c.Store.lastCrash(o.Log), c.Store.endCrashOutput
 	}
 	if err = h.loadBans(o.Log); err != nil {
@@ -156,7 +162,7 @@ func Start(o Options) (h *Host, err error) {
 	if err = h.listeners.open(&o, gw, h.count); err != nil {
 		return nil, err
 	}
-	if o.Network == nil { // else the process is not the host's alone
+	if o.Network == nil { // with a Network of its own, several hosts may share the process
 		h.serving.Go(func() { collectGarbage(watching.Done(), growth) })
 		h.endRelief = js.Relieve(watchdog.Process{Memory: MemoryMax(), Own: h.ownMemory(), Outgrown: h.outgrown})
 	}
@@ -175,7 +181,7 @@ func Start(o Options) (h *Host, err error) {
 	return h, nil
 }
 
-// served handles the end of a listener: a host without one of its listeners fails.
+// served handles the end of a listener. If a listener fails, the whole host fails.
 func (h *Host) served(what string, err error, fail func(string)) {
 	if err == nil || errors.Is(err, http.ErrServerClosed) {
 		return
@@ -197,11 +203,12 @@ func (h *Host) Counters() *counters.Set { return h.count }
 func (h *Host) System() *actors.System { return h.system }
 
 const (
-	actorsTimeout = 10 * time.Second // for actors to stop: a game's logic may hang in a call that nothing ends
-	stopTimeout   = 30 * time.Second // for the host as a whole: longer than all of its parts may take together
+	actorsTimeout = 10 * time.Second // maximum time for actors to stop: a game's callback may never return
+	stopTimeout   = 30 * time.Second // maximum time for the whole host; longer than the limits of all its parts together
 )
 
-// stop closes everything that was started. It is idempotent. Whatever hangs, it returns after stopTimeout, so that the process ends.
+// stop closes everything that was started. It is idempotent. It returns after stopTimeout at the latest, even
+// if a part hangs, so that the process can end.
 func (h *Host) stop(reason messages.CloseReason) {
 	h.stopOnce.Do(func() {
 		go func() {
@@ -216,7 +223,7 @@ func (h *Host) stop(reason messages.CloseReason) {
 	}
 }
 
-// closeActors returns once all actors have stopped, or does not wait for them any more.
+// closeActors waits until all actors have stopped, but at most for actorsTimeout.
 func (h *Host) closeActors() {
 	closed := make(chan struct{})
 	go func() {
@@ -240,22 +247,22 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 		h.closeActors()
 	}
 	h.stopEvents()
-	if h.store != nil { // closed after the actors, so that their commits are answered
+	if h.store != nil { // after the actors, so that their last commits complete
 		h.endCrashOutput(h.crash != "" && h.system == nil)
 		if err := h.store.Close(); err != nil {
 			h.log.Error().Err(err).Msg("the store did not close well")
 		}
 	}
-	if h.logs != nil { // closed before the pages, which would wait for its readers
+	if h.logs != nil { // before the pages, whose shutdown waits for readers of the logs
 		h.logs.Close()
 	}
-	if h.console != nil { // its streams of events would keep the pages waiting
+	if h.console != nil { // before the pages, whose shutdown waits for event streams
 		h.console.Close()
 	}
 	if h.http != nil && h.http.Shutdown(ctx) != nil {
 		h.http.Close()
 	}
-	if h.api != nil { // Shutdown closes it only if it was served
+	if h.api != nil { // Shutdown closes the listener only if Serve was called
 		h.api.Close()
 	}
 	h.listeners.closeSockets()

@@ -8,7 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// What net/http says has a level: failed handshakes are what strangers do, all else is a warning.
+// Lines of net/http get a level: info for failed TLS handshakes, which strangers cause, and warn for all
+// others.
 func TestLinesOfTheHTTPServerHaveALevel(t *testing.T) {
 	for line, level := range map[string]string{"http: TLS handshake error from 192.0.2.1:1: EOF\n": "info", "http: response.WriteHeader on hijacked connection\n": "warn"} {
 		var out bytes.Buffer

@@ -32,7 +32,7 @@ func (h operations) Settings() []console.Setting {
 	return all
 }
 
-// each calls f with every key of a configuration. Lists are values.
+// each calls f with every key of a configuration. A list is one value: each does not descend into it.
 func each(v reflect.Value, path string, f func(key string, v reflect.Value)) {
 	for i := range v.NumField() {
 		key, field := path+v.Type().Field(i).Tag.Get("config"), v.Field(i)
@@ -46,7 +46,7 @@ func each(v reflect.Value, path string, f func(key string, v reflect.Value)) {
 
 const hiddenValue = "(set, and not shown)"
 
-// shownValue is a value as text; a list of sections as JSON with the names of the configuration.
+// shownValue formats a value as text. A list of sections is JSON with the key names of the configuration.
 func shownValue(key string, v reflect.Value) string {
 	plain := plainValue(key, v)
 	if text, ok := plain.(string); ok {
@@ -59,7 +59,7 @@ func shownValue(key string, v reflect.Value) string {
 	return string(text)
 }
 
-// plainValue is a value without secrets, as encoding/json takes it.
+// plainValue returns a value without its secrets, in a form that encoding/json accepts.
 func plainValue(key string, v reflect.Value) any {
 	name := key[strings.LastIndexByte(key, '.')+1:]
 	switch {
@@ -99,7 +99,7 @@ func withoutQuery(text string) string {
 	return u.Redacted()
 }
 
-// Listeners returns the sockets of the host; none until all are open.
+// Listeners returns the sockets of the host. Before all of them are open, it returns nil.
 func (h operations) Listeners() []console.Listener {
 	select {
 	case <-h.started:

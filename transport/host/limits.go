@@ -7,14 +7,15 @@ import (
 	"troupe/transport/gateway"
 )
 
-// Limits that are not configured.
+// Limits that an operator cannot configure.
 const (
-	heldPerIPMax              = 4096 // waiting connections of one address
-	malformedPackets          = 10   // of one connection, above which it is closed
+	heldPerIPMax              = 4096 // waiting connections per IP address
+	malformedPackets          = 10   // malformed packets of one connection; it is closed above this number
 	groupsPerPlayer           = 64
 	groupsPerGameSession      = 4096
-	scriptDeliveriesPerSecond = 200_000               // deliveries of a game session's own messages
-	slowCallback              = 50 * time.Millisecond // longer calls into a script are counted, and a sample is logged as warnings
+	scriptDeliveriesPerSecond = 200_000 // deliveries per second of messages that a game session itself sends
+	// calls into a script that take longer are counted, and some of them are logged as warnings
+	slowCallback = 50 * time.Millisecond
 )
 
 func (c *Config) gatewayLimits() gateway.Limits {
@@ -28,7 +29,8 @@ func (c *Config) gatewayLimits() gateway.Limits {
 	}
 }
 
-// loginsWaiting bounds the waiting logins so that each gets its turn well within the login timeout.
+// loginsWaiting returns the maximum number of waiting logins. It is low enough that each of them gets its
+// turn well within the login timeout.
 func (l *Limits) loginsWaiting() int {
 	if l.LoginsPerSecond <= 0 || l.LoginTimeout <= 0 {
 		return l.LoginsWaiting

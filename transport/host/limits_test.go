@@ -12,8 +12,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// reliability.md 5.2. A login costs the host some 75 us, of which a connection alone takes 55, so
-// a lower rate spares running games little and makes players wait.
+// reliability.md 5.2. A login costs the host about 75 us of CPU time, of which the connection takes 55. A
+// lower rate would therefore spare running games little, and would make players wait.
 func TestTheDefaultsAdmitEightThousandLoginsPerSecond(t *testing.T) {
 	c := Defaults()
 	if got := c.gatewayLimits(); got.LoginsPerSecond < 8000 || got.LoginsWaiting != c.Limits.LoginsWaiting {
@@ -21,7 +21,7 @@ func TestTheDefaultsAdmitEightThousandLoginsPerSecond(t *testing.T) {
 	}
 }
 
-// The tables of reliability.md 5.1 and 5.2 say what a host has that nobody has configured.
+// The tables of reliability.md 5.1 and 5.2 have the default values.
 func TestTheDefaultsAreThoseOfTheSpecification(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "spec", "reliability.md"))
 	if err != nil {
@@ -82,7 +82,8 @@ func size[T int | int64 | float64](n T) string {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Seconds()) }
 
-// Uploaded scripts run in Node.js as another user, or if the operator wants them to run as the host's.
+// Uploaded scripts may run in Node.js if they run as another user, or if the operator allows them to run as
+// the host's user.
 func TestWhereUploadedScriptsMayRunInNode(t *testing.T) {
 	for _, c := range []struct {
 		node Node

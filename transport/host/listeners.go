@@ -19,12 +19,12 @@ import (
 	"troupe/transport/websocket"
 )
 
-// listeners are all sockets for players. Those of the secured mode are nil if it is off.
+// listeners has all sockets for players. The secured ones are nil if the secured mode is off.
 type listeners struct {
 	certs     *tlsconf.Store
 	anchors   string // file with the trust anchors
 	admission *transport.Admission
-	lastID    atomic.Uint64 // of connections, over all transports
+	lastID    atomic.Uint64 // last connection id; all transports share the sequence
 
 	ws, wss *websocket.Listener
 	fast    *fast.Pool
@@ -35,7 +35,7 @@ type listeners struct {
 
 func (l *listeners) nextID() uint64 { return l.lastID.Add(1) }
 
-// bind opens all sockets but KCP's, which would accept players at once.
+// bind opens all sockets except KCP's, which would accept players immediately.
 func (l *listeners) bind(o *Options, count *counters.Set) error {
 	c, log := &o.Config, o.Log
 	l.admission = transport.NewAdmission(transport.AdmissionLimits{
@@ -142,14 +142,14 @@ func (l *listeners) stopAccepting(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// closeAll ends the connections with a reason and waits for them.
+// closeAll closes all connections with a reason, and waits until they are closed.
 func (l *listeners) closeAll(ctx context.Context, reason messages.CloseReason) {
 	for _, ws := range l.webSockets() {
 		ws.CloseAll(reason)
 	}
 	if l.kcp != nil {
 		l.kcp.CloseAll(reason)
-		_ = l.kcp.Wait(ctx) // the remaining connections are cut when the socket closes
+		_ = l.kcp.Wait(ctx) // closing the socket ends the remaining connections
 	}
 	for _, ws := range l.webSockets() {
 		_ = ws.Wait(ctx)
@@ -184,7 +184,8 @@ func (l *listeners) announcement(c *Config) (a Announcement) {
 	return a
 }
 
-// Announcement has the addresses of the listeners, each host:port; empty for a listener that is off.
+// Announcement has the addresses of the listeners as host:port. The address of a listener that is off is
+// empty.
 type Announcement struct {
 	API    string `json:"api,omitempty"`
 	APIURL string `json:"api_url,omitempty"` // base address of the service API, with its scheme

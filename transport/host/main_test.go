@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The actor library runs a timer of a second after a message to a stopped
-	// actor; it ends by itself, but not before goleak has lost its patience.
+	// After a message to a stopped actor, the actor library runs a timer for one second. It ends by itself,
+	// but later than goleak waits.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }

@@ -40,7 +40,7 @@ type MatchmakingSetting struct {
 	NotificationTarget string        `config:"notificationTarget"` // ARN of a topic, as sinks of events name it
 }
 
-// ruleFileMax bounds the file of a rule set: 65,535 characters of at most 4 bytes.
+// ruleFileMax is the maximum size of a rule set file in bytes: 65,535 characters of at most 4 bytes each.
 const ruleFileMax = 4 * 65535
 
 var matchNameForm = regexp.MustCompile(`\A[a-zA-Z0-9.-]{1,128}\z`)
@@ -75,7 +75,7 @@ func wholeSeconds(d time.Duration, least, most int) bool {
 	return d >= time.Duration(least)*time.Second && d <= time.Duration(most)*time.Second && d%time.Second == 0
 }
 
-// matchmaking returns the options of matchmaking. It reads the files of rule sets.
+// matchmaking returns the options of package matchmaker. It reads the rule set files.
 func (c *Config) matchmaking(now time.Time) (matchmaker.Options, error) {
 	o := matchmaker.Options{Region: c.Region, Account: c.Account, Interval: c.Matchmaking.PassInterval}
 	for i, r := range c.Matchmaking.RuleSets {
@@ -116,7 +116,7 @@ func (r *MatchmakingRules) text() (string, error) {
 	return string(text), err
 }
 
-// defaultMatchmaking returns a configuration of the default queue that matches two players, whoever they are.
+// defaultMatchmaking returns a matchmaking configuration on the default queue. It matches any two players.
 func defaultMatchmaking() Matchmaking {
 	return Matchmaking{
 		RuleSets: []MatchmakingRules{{

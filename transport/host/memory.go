@@ -14,10 +14,11 @@ import (
 	"strings"
 )
 
-// queueBytesFallback is used if the size of the machine's memory is unknown.
+// queueBytesFallback applies if the size of the machine's memory is unknown.
 const queueBytesFallback = 1 << 30
 
-// queueBytesAll bounds all outboxes together: a quarter of the memory that the host may use (reliability.md 2.4).
+// queueBytesAll is the limit of all outboxes together: if not configured, a quarter of the memory that the
+// host may use (reliability.md 2.4).
 func (c *Config) queueBytesAll() int64 {
 	if n := int64(c.Reconnect.QueueBytesAll); n > 0 {
 		return n
@@ -25,14 +26,15 @@ func (c *Config) queueBytesAll() int64 {
 	return cmp.Or(MemoryMax()/4, queueBytesFallback)
 }
 
-// What the host keeps at most of a connection and of a game session.
+// Upper estimates of the memory that the host itself needs for each connection and each game session.
 const (
 	connectionBytes  = 32 << 10
 	gameSessionBytes = 64 << 10
 )
 
-// ownMemory returns what estimates how much of the Go heap the host holds beside its scripts: what is there now, and
-// what comes with players and game sessions. It is called once the host has started.
+// ownMemory returns a function that estimates how many bytes of the Go heap belong to the host itself and not
+// to its scripts. The estimate is the current heap plus the memory of players and game sessions that come
+// later. ownMemory must be called once, when the host has started.
 func (h *Host) ownMemory() func() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
@@ -42,7 +44,7 @@ func (h *Host) ownMemory() func() int64 {
 	}
 }
 
-// outgrown has the host start again while there is memory left for an end in order.
+// outgrown restarts the host while there is still enough memory for an orderly stop.
 func (h *Host) outgrown(reason string, urgent bool) {
 	grace := h.grace
 	if urgent {
@@ -52,8 +54,9 @@ func (h *Host) outgrown(reason string, urgent bool) {
 	h.Fail(reason, grace)
 }
 
-// MemoryMax returns how many bytes of memory the process may use: the limit of the Go runtime, of its control groups, or of the machine,
-// the first that there is; 0 if nothing tells. Any goroutine may call it.
+// MemoryMax returns how many bytes of memory the process may use: the limit of the Go runtime if there is
+// one, otherwise the lower of the control group's limit and the machine's memory. It returns 0 if none is
+// known. It is safe for concurrent use.
 func MemoryMax() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
@@ -65,8 +68,9 @@ func MemoryMax() int64 {
 	return total
 }
 
-// GroupMemoryMax returns how many bytes of memory the control groups (cgroups) of the process leave to it: a container's limit, or
-// MemoryMax= of systemd; 0 without a limit. Any goroutine may call it.
+// GroupMemoryMax returns the memory limit, in bytes, that control groups (cgroups) set for the process, for
+// example a container's limit or MemoryMax= of systemd. It returns 0 if there is no limit. It is safe for
+// concurrent use.
 func GroupMemoryMax() int64 {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -75,11 +79,12 @@ func GroupMemoryMax() int64 {
 	return groupMemoryMax(string(groups), "/sys/fs/cgroup")
 }
 
-// noLimit is what version 1 of control groups says where there is none, less a page or two.
+// noLimit is just below the value that control groups v1 report if there is no limit.
 const noLimit = math.MaxInt64 / 2
 
-// groupMemoryMax returns the least limit of the groups, which are as in /proc/self/cgroup, and of those that they are in.
-// A container may not see the folder of its own group, but its limit as that of the root.
+// groupMemoryMax returns the lowest limit of the groups and their parent groups. groups has the format of
+// /proc/self/cgroup. Inside a container, the folder of the process's own group may be missing; then its limit
+// is found in the root folder.
 func groupMemoryMax(groups, root string) (least int64) {
 	for line := range strings.Lines(groups) {
 		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
@@ -103,14 +108,14 @@ func groupMemoryMax(groups, root string) (least int64) {
 	return least
 }
 
-// numberIn reads a file with one number; 0 if there is no such file or number.
+// numberIn reads a file that contains one number. It returns 0 if there is no such file or number.
 func numberIn(file string) int64 {
 	text, _ := os.ReadFile(file)
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return n // one beyond the range is no limit either
+	return n // a number out of range becomes the maximum, which means no limit as well
 }
 
-// machineMemory returns the bytes of memory of a Linux machine, 0 elsewhere.
+// machineMemory returns the bytes of memory of a Linux machine, or 0 on other systems.
 func machineMemory() int64 {
 	text, _ := os.ReadFile("/proc/meminfo")
 	var kib int64

@@ -19,14 +19,14 @@ type operations struct{ *Host }
 // Bans returns the bans in force.
 func (h operations) Bans() []messages.Ban { return h.bans.All(time.Now()) }
 
-// LogLevel returns the level that the configuration or an operator has set last.
+// LogLevel returns the log level that the configuration or an operator has set most recently.
 func (h operations) LogLevel() string {
 	h.reloads.mu.Lock()
 	defer h.reloads.mu.Unlock()
 	return h.reloads.config.Log.Level
 }
 
-// SetLogLevel changes the level until the next reload.
+// SetLogLevel sets the log level. The next reload replaces it.
 func (h operations) SetLogLevel(level, by string) error {
 	h.reloads.mu.Lock()
 	defer h.reloads.mu.Unlock()
@@ -42,14 +42,14 @@ func (h operations) SetLogLevel(level, by string) error {
 	return nil
 }
 
-// Acted commits and publishes the event of an action.
+// Acted commits and publishes the event of an operator's action.
 func (h operations) Acted(a console.Action) {
 	detail, err := json.Marshal(struct {
 		Type string `json:"type"`
 		console.Action
 	}{"OperatorAction", a})
 	if err != nil {
-		panic(err) // it has texts only
+		panic(err) // Marshal cannot fail: all fields are text
 	}
 	e := messages.Event{ID: uuid.Must(uuid.NewV7()).String(), Kind: messages.EventOperator, Type: "OperatorAction", Time: time.Now(), ARN: "operator", Detail: detail}
 	h.store.Commit([]store.Change{store.Put(store.Event, e.ID, e)}, func(err error) {
@@ -59,7 +59,7 @@ func (h operations) Acted(a console.Action) {
 	})
 }
 
-// ClosedConnections returns the connections that ended last.
+// ClosedConnections returns the connections that were closed most recently.
 func (h operations) ClosedConnections() []messages.ClosedConnection {
 	if g := h.gateway.Load(); g != nil {
 		return g.Closed()

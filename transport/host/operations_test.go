@@ -20,7 +20,7 @@ import (
 
 const operationsDocs = "../../docs/operations"
 
-// busyMetrics is what a host exposes after a call, an error, and a player.
+// busyMetrics returns the metrics of a host after an API call, an error, and a login.
 func busyMetrics(t *testing.T) (text string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func busyMetrics(t *testing.T) (text string) {
 	return text
 }
 
-// Each query of the dashboard and of the alert rules asks for metrics, labels and values that a host has.
+// Every query of the dashboard and of the alert rules uses metrics, labels and values that a host exposes.
 func TestDashboardAndAlertsAskForWhatAHostHas(t *testing.T) {
 	known := readExposed(busyMetrics(t))
 	if got := known["troupe_fleet_free_game_sessions"]["fleet"]; len(got) == 0 || got[0] != "fleet-dev" {
@@ -122,7 +122,7 @@ type alertRule struct {
 
 var ruleName = regexp.MustCompile(`\ATroupe[A-Z]\w+\z`)
 
-// alertRules decodes the rules strictly, as Prometheus does.
+// alertRules decodes the rules strictly, as Prometheus does: unknown keys are errors.
 func alertRules(t *testing.T) map[string]alertRule {
 	t.Helper()
 	f, err := os.Open(filepath.Join(operationsDocs, "alerts.yaml"))
@@ -161,7 +161,7 @@ func alertRules(t *testing.T) map[string]alertRule {
 	return rules
 }
 
-// A wrong query is found.
+// checkQuery detects wrong queries.
 func TestWrongQueriesAreFound(t *testing.T) {
 	known := readExposed("m_total{a=\"x\",b=\"y\"} 1\nm_seconds_bucket{le=\"+Inf\"} 2\nplain 1.5\n")
 	for query, right := range map[string]bool{
@@ -176,7 +176,8 @@ func TestWrongQueriesAreFound(t *testing.T) {
 	}
 }
 
-// promtool runs Prometheus's own tool, and skips the test where it is not installed; promql_test.go reads the queries anywhere.
+// promtool runs Prometheus's own tool. If it is not installed, the test is skipped; promql_test.go checks the
+// queries without it.
 func promtool(t *testing.T, in io.Reader, args ...string) {
 	t.Helper()
 	tool, err := exec.LookPath("promtool")
@@ -194,7 +195,7 @@ func TestPrometheusReadsTheAlertRules(t *testing.T) {
 	promtool(t, nil, "check", "rules", filepath.Join(operationsDocs, "alerts.yaml"))
 }
 
-// Each alert has a scenario in which it fires, for the instance that is meant only.
+// Each alert has a scenario in which it fires, and only for the affected instance.
 func TestAlertsFireWhenTheyShould(t *testing.T) {
 	const scenarios = "testdata/alerts_test.yaml"
 	text, err := os.ReadFile(scenarios)
@@ -209,7 +210,8 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 	promtool(t, nil, "test", "rules", scenarios)
 }
 
-// Queries of the dashboard are no rules: Grafana's variables get a value, and each query a name.
+// The dashboard's queries are not rules. So the test replaces Grafana's variables by values and gives each
+// query a name.
 func TestPrometheusReadsTheDashboard(t *testing.T) {
 	type rule struct{ Record, Expr string }
 	type group struct {
@@ -243,7 +245,8 @@ func TestPrometheusReadsTheDashboard(t *testing.T) {
 	promtool(t, nil, "check", "rules", file)
 }
 
-// What a host exposes is read by Prometheus's own parser, and follows its rules for names and help texts.
+// Prometheus's own parser accepts the metrics of a host, and finds no violation of its rules for names and
+// help texts.
 func TestPrometheusReadsTheMetrics(t *testing.T) {
 	promtool(t, strings.NewReader(busyMetrics(t)), "check", "metrics")
 }

@@ -20,9 +20,10 @@ const (
 // guard controls access to the pages that show data of players and scripts: /debug/ and /events.
 type guard struct {
 	auth awswire.Authenticator
-	keys bool // there are access keys
-	// local: requests from this machine need no key. If there are keys, it is off unless the operator switches it on: what a proxy on this
-	// machine forwards comes from loopback, too, and a proxy need not say that it is one.
+	keys bool // whether access keys are configured
+	// local means that requests from this machine need no key. If there are keys, it is off unless the
+	// operator sets api.trustLoopback: requests that a proxy on this machine forwards come from loopback as
+	// well, and a proxy need not add a header.
 	local bool
 }
 
@@ -40,7 +41,8 @@ func (g guard) debugPages(next http.Handler) http.Handler {
 	})
 }
 
-// events guards the event stream, which has a token of its own. Requests from this machine need it, too, except with api.trustLoopback.
+// events guards the event stream, which has its own token. Requests from this machine need the token, too,
+// unless trustLoopback is set.
 func (g guard) events(current func() string, trustLoopback bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g, token := g, current()
@@ -76,7 +78,7 @@ func (g guard) allows(r *http.Request) bool {
 	return err == nil && caller.Operator()
 }
 
-// verified returns who has signed a request, which must have no body.
+// verified returns the caller who signed a request. The request must have no body.
 func (g guard) verified(r *http.Request) (caller awswire.Caller, err error) {
 	if r.ContentLength != 0 {
 		return caller, errors.New("a signed request must have no body here")
@@ -88,17 +90,19 @@ func (g guard) verified(r *http.Request) (caller awswire.Caller, err error) {
 	return proof(nil)
 }
 
-// trusts reports whether a request comes from this machine and needs no key.
+// trusts reports whether a request comes from this machine and therefore needs no key.
 func (g guard) trusts(r *http.Request) bool { return g.local && isLocal(r) }
 
-// isLocal reports whether a request comes from this machine: from a loopback address, for a loopback name, and not forwarded. The name
-// excludes DNS rebinding: a web page whose name resolves to 127.0.0.1 sends its own name.
+// isLocal reports whether a request comes from this machine: its source is a loopback address, its Host is a
+// loopback name, and it was not forwarded. Checking the name prevents DNS rebinding: a browser on a page
+// whose name resolves to 127.0.0.1 sends that name as the Host.
 func isLocal(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r)
 }
 
-// isLoopbackName reports whether the Host of a request is localhost or an address of loopback, with or without a port.
+// isLoopbackName reports whether the Host of a request is localhost or a loopback address, with or without a
+// port.
 func isLoopbackName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -109,7 +113,8 @@ func isLoopbackName(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// isForwarded reports whether a request has come through a proxy of api.proxies, or has a header of one.
+// isForwarded reports whether a request came through a proxy of api.proxies, or has a header that proxies
+// add.
 func isForwarded(r *http.Request) bool {
 	if c, ok := r.Context().Value(apiConnKey{}).(*apiConn); ok && c.proxied {
 		return true

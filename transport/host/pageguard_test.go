@@ -14,7 +14,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// pages are what is for operators only.
+// pages are the pages that only operators may see.
 var pages = []string{"/events", "/debug/gamesession-log", "/debug/pprof/heap", "/debug/pprof/", "/debug/runtime", "/admin/v1/overview"}
 
 const (
@@ -22,8 +22,8 @@ const (
 	guardSecret = "canary-secret-of-the-key"
 )
 
-// guardedHost starts a host and a proxy before it that says nothing of itself, and returns
-// what a GET of a page over either is answered.
+// guardedHost starts a host, and a proxy in front of it that adds no header. It returns two functions that
+// request a page directly or through the proxy, and return the status.
 func guardedHost(t *testing.T, change func(c *Config)) (direct, proxied func(path string, change func(r *http.Request)) int) {
 	t.Helper()
 	c := config(t)
@@ -77,8 +77,8 @@ func refusedPage(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
-// TestWithKeysNobodyIsTrustedForItsAddress: a proxy on this machine that adds no header
-// must not lend everybody its address.
+// TestWithKeysNobodyIsTrustedForItsAddress: a proxy on this machine that adds no header must not make its
+// clients appear local.
 func TestWithKeysNobodyIsTrustedForItsAddress(t *testing.T) {
 	synctest.Test(t, withKeysNobodyIsTrustedForItsAddress)
 }
@@ -103,7 +103,7 @@ func withKeysNobodyIsTrustedForItsAddress(t *testing.T) {
 	}
 }
 
-// TestATokenIsAskedOfEverybody: whoever gave /events a token wants to see it.
+// TestATokenIsAskedOfEverybody: if /events has a token, requests from this machine need it as well.
 func TestATokenIsAskedOfEverybody(t *testing.T) { synctest.Test(t, aTokenIsAskedOfEverybody) }
 
 func aTokenIsAskedOfEverybody(t *testing.T) {
@@ -116,8 +116,8 @@ func aTokenIsAskedOfEverybody(t *testing.T) {
 	}
 }
 
-// TestLoopbackIsTrustedAsLoopbackOnly: without keys, or with api.trustLoopback, for those
-// who ask this machine by a name of its own, and not on behalf of others.
+// TestLoopbackIsTrustedAsLoopbackOnly: without keys, or with api.trustLoopback, a request is trusted only if
+// it comes from loopback, names a loopback host, and was not forwarded.
 func TestLoopbackIsTrustedAsLoopbackOnly(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"no keys":       func(*Config) {},
@@ -131,7 +131,7 @@ func TestLoopbackIsTrustedAsLoopbackOnly(t *testing.T) {
 						t.Errorf("%s: %s for %s: %d", name, path, host, got)
 					}
 				}
-				for _, host := range []string{ // names that a page's owner may point to this machine
+				for _, host := range []string{ // names that the owner of a web page may point at this machine
 					"rebound.example", "rebound.example:8080", "localhost.rebound.example", "127.0.0.1.rebound.example:8080", "192.0.2.1", "localhost:x:y",
 				} {
 					if got := direct(path, func(r *http.Request) { r.Host = host }); !refusedPage(got) && got != http.StatusBadRequest {
@@ -150,7 +150,7 @@ func TestLoopbackIsTrustedAsLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutAHost: HTTP/1.0 need not say whom it asks.
+// TestRequestWithoutAHost: an HTTP/1.0 request may have no Host header.
 func TestRequestWithoutAHost(t *testing.T) { synctest.Test(t, requestWithoutAHost) }
 
 func requestWithoutAHost(t *testing.T) {
@@ -166,7 +166,7 @@ func requestWithoutAHost(t *testing.T) {
 	}
 }
 
-// The console of a host with keys: only a key that may call every operation opens it.
+// On a host with keys, only a key that allows every operation opens the console.
 func TestTheConsoleIsForOperators(t *testing.T) { synctest.Test(t, theConsoleIsForOperators) }
 
 func theConsoleIsForOperators(t *testing.T) {
@@ -190,7 +190,7 @@ func theConsoleIsForOperators(t *testing.T) {
 	}
 }
 
-// Without keys, the service API answers whom the pages answer.
+// Without keys, the service API accepts the same callers as the operator's pages.
 func TestWithoutKeysTheServiceAPIIsForThisMachine(t *testing.T) {
 	calls := func(r *http.Request) {
 		r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(strings.NewReader("{}")), 2

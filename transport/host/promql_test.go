@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// The tests of dashboard and alert rules read queries with this and not with Prometheus's own parser,
-// which would bring a hundred modules into go.mod: what breaks in practice is a name that no host exposes.
+// The tests of the dashboard and alert rules parse queries with this file. Prometheus's own parser would add
+// a hundred modules to go.mod. The most frequent mistake is a name that no host exposes, and this file finds
+// that.
 
-// exposed are the series of an answer of /metrics: the values of labels, by metric and label.
+// exposed has the series of a /metrics response: metric -> label -> values of the label.
 type exposed map[string]map[string][]string
 
 var (
@@ -39,12 +40,12 @@ var (
 	rangeForm   = regexp.MustCompile(`\A\[(\d+[smhd]|\$__rate_interval)\]\z`)
 	promqlWords = strings.Fields("sum max min avg count topk rate increase histogram_quantile time absent and or unless")
 	groupings   = strings.Fields("by without on ignoring group_left group_right")
-	// scraped are metrics and labels that Prometheus adds.
+	// metrics and labels that Prometheus adds when it scrapes
 	scrapedMetrics, scrapedLabels = []string{"up"}, []string{"instance", "job"}
 )
 
-// checkQuery returns what is wrong with a query: its form as far as it is read, and names of metrics and labels, or
-// values of labels, that are not exposed. Values of the labels of open are not looked at.
+// checkQuery returns an error if a query is malformed, or uses metrics, labels or label values that are not
+// exposed. Values of the labels in open are not checked.
 func checkQuery(query string, known exposed, open ...string) error {
 	var tokens []string
 	for rest := query; rest != ""; {
@@ -64,7 +65,7 @@ func checkQuery(query string, known exposed, open ...string) error {
 	}
 	var brackets []string
 	metrics, grouped := 0, []string(nil)
-	seen := make(map[string]bool) // labels of the metrics of the query
+	seen := make(map[string]bool) // labels of all metrics in the query
 	for i := 0; i < len(tokens); i++ {
 		switch t := tokens[i]; {
 		case t == "(" || t == "{":

@@ -107,7 +107,7 @@ func (c *Config) placements(now time.Time) placement.Options {
 		for _, p := range q.LatencyPolicies {
 			record.Policies = append(record.Policies, messages.LatencyPolicy{Max: p.Maximum, Duration: p.Duration})
 		}
-		if len(q.AllowedLocations) > 0 { // nil: all
+		if len(q.AllowedLocations) > 0 { // nil means all locations
 			record.AllowedLocations = q.AllowedLocations
 		}
 		p := messages.QueuePriority{Locations: q.LocationOrder}

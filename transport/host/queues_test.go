@@ -14,20 +14,20 @@ import (
 	"troupe/messages"
 )
 
-// A queue of the configuration leads to what is there, in the configuration or in the
-// store, or the host does not start: unless the API may have deleted it.
+// The host starts only if every destination of a configured queue exists, in the configuration or in the
+// store. A destination that the API may have deleted is accepted.
 func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	synctest.Test(t, queueToNowhereIsRefusedAtTheStart)
 }
 
 func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	c := storeConfig(t)
-	c.Matchmaking = Matchmaking{} // of the default queue
+	c.Matchmaking = Matchmaking{} // disable the matchmaking of the default queue
 	at := memory(t)
 	to := func(destinations ...string) {
 		c.Queues = []Queue{{Name: "near", Timeout: 10 * time.Second, Destinations: destinations}}
 	}
-	// starts reports what the host says to that, and has it do something.
+	// starts starts the host, calls during, and returns the host's warnings.
 	starts := func(during func(h *Host)) (string, error) {
 		t.Helper()
 		log := new(sharedLog)
@@ -63,7 +63,7 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	if err != nil || log != "" {
 		t.Fatalf("%v, %s", err, log)
 	}
-	// What the API has made counts.
+	// Destinations that the API created are accepted.
 	to(string(alias), string(fleet))
 	log, err = starts(func(h *Host) {
 		if err := messages.Run(t.Context(), h.System(), messages.DeleteFleet{ID: fleet}); err != nil {
@@ -79,17 +79,18 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	if err != nil || log != "" {
 		t.Fatalf("%v, %s", err, log)
 	}
-	// What the API has deleted does not keep the host from starting while that is known, and neither does a queue of the API.
+	// If the API has deleted a destination and its record still exists, the host starts with a warning. The
+	// same holds for a queue that the API created.
 	to(string(fleet))
 	log, err = starts(nothing)
 	if err != nil || strings.Count(log, `"level":"warn"`) != 2 || !strings.Contains(log, `"queue":"near"`) || !strings.Contains(log, string(fleet)+" is TERMINATED") ||
 		!strings.Contains(log, `"queue":"other"`) || !strings.Contains(log, string(alias)) {
 		t.Errorf("%v, %s", err, log)
 	}
-	// So it is when nobody knows any more that it was there: the id is one that the API makes.
+	// The host also starts if the record is gone: the id has the form of those that the API creates.
 	to("alias-dev", string(alias), "fleet-8d7e8bd0-8d0c-4c3e-8b52-9d1ad7d6c8f1")
 	log, err = starts(func(h *Host) {
-		// Placements go where they can.
+		// Placements use the remaining destination.
 		p, err := messages.Do(t.Context(), h.System(), messages.StartPlacement{ID: "p", Queue: "near", MaxPlayers: 1})
 		synctest.Wait()
 		if p, err = messages.Do(t.Context(), h.System(), messages.PlacementQuery{ID: "p"}); err != nil || p.Status != messages.PlacementFulfilled {
@@ -99,12 +100,12 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	if err != nil || !strings.Contains(log, `"queue":"near"`) || !strings.Contains(log, string(alias)+" is not known here") {
 		t.Errorf("%v, %s", err, log)
 	}
-	// A typo beside it is still one.
+	// A misspelled destination in the same queue is still an error.
 	to(string(alias), "alias-nope")
 	if _, err := starts(nothing); err == nil || !strings.Contains(err.Error(), "queues[0].destinations") || !strings.Contains(err.Error(), "alias-nope") {
 		t.Errorf("%v", err)
 	}
-	// A queue that the API has changed is as the API says.
+	// If the API has changed a queue, the changed queue applies.
 	to("alias-dev")
 	if _, err = starts(func(h *Host) {
 		if _, err := messages.Do(t.Context(), h.System(), messages.UpdateQueue{Name: "near", Timeout: time.Minute}); err != nil {
@@ -119,7 +120,7 @@ func queueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-// The service API takes no destination that is deleted.
+// The service API refuses a deleted fleet as a destination.
 func TestQueueToADeletedFleetIsRefused(t *testing.T) { synctest.Test(t, queueToADeletedFleetIsRefused) }
 
 func queueToADeletedFleetIsRefused(t *testing.T) {
@@ -154,7 +155,7 @@ func TestStoreIsOpenWhileTheHostRuns(t *testing.T) { synctest.Test(t, storeIsOpe
 
 func storeIsOpenWhileTheHostRuns(t *testing.T) {
 	c, at := storeConfig(t), memory(t)
-	for range 2 { // it is let go at the end
+	for range 2 { // the address is released at the end
 		h, err := Start(Options{Config: c, Network: at})
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Reloadable returns the keys that a running host takes over (see Host.Reload). A key stands for those below it, too.
+// Reloadable returns the keys that Host.Reload can change in a running host. A key includes all keys below
+// it.
 func Reloadable() []string {
 	return []string{
 		"api.keys", "api.rate", "api.burst", "api.skew",
@@ -23,20 +24,21 @@ func Reloadable() []string {
 
 type reloads struct {
 	mu      sync.Mutex
-	config  Config // guarded by mu: what is in force
-	levelBy string // guarded by mu: the operator who has set the level of the log; empty if that is the configuration's
+	config  Config // configuration in force; guarded by mu
+	levelBy string // the operator who set the log level; empty if the configuration did; guarded by mu
 
 	auth  atomic.Pointer[awswire.Authenticator]
-	token atomic.Pointer[string] // of the event stream
+	token atomic.Pointer[string] // bearer token of the event stream
 }
 
-// authenticate is an awswire.Authenticator with the keys that are in force.
+// authenticate is an awswire.Authenticator that uses the access keys in force.
 func (s *reloads) authenticate(r *http.Request) (awswire.Proof, error) { return (*s.auth.Load())(r) }
 
-// streamToken returns the token of the event stream that is in force; empty for none.
+// streamToken returns the token of the event stream in force, or "" if there is none.
 func (s *reloads) streamToken() string { return *s.token.Load() }
 
-// loadSecrets reads the access keys and the token of the event stream, and puts them in force.
+// loadSecrets reads the access keys and the token of the event stream from their files, and puts them in
+// force.
 func (s *reloads) loadSecrets(c *Config) error {
 	auth, err := c.authenticator()
 	if err != nil {
@@ -51,9 +53,9 @@ func (s *reloads) loadSecrets(c *Config) error {
 	return nil
 }
 
-// Reload takes over the keys of a new configuration that a running host can change (see Reloadable), and reads secrets and certificates
-// from their files again. It returns the keys that have changed: those that are in force now, and those that need a restart. On an error
-// nothing of the configuration has changed.
+// Reload applies the keys of a new configuration that a running host can change (see Reloadable). It also
+// reads secrets and certificates from their files again. It returns the keys that have changed: applied are
+// in force now, restart need a restart. On an error, no key of the configuration has changed.
 func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("host: configuration: %w", err)
@@ -66,9 +68,10 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 		return nil, nil, err
 	}
 	fixed := map[string]bool{
-		"api.keys":     c.API.signed() != s.config.API.signed(), // the guards of the pages and listeners depend on it
+		// the guards of the pages and the listeners depend on whether calls are signed
+		"api.keys":     c.API.signed() != s.config.API.signed(),
 		"log.level":    h.setLogLevel == nil,
-		"events.sinks": given.Own() != h.own, // what the game sessions tell is decided at the start
+		"events.sinks": given.Own() != h.own, // game sessions decide at the start whether to report events
 	}
 	next := s.config
 	values := make(map[string]reflect.Value)
@@ -101,9 +104,9 @@ func (h *Host) Reload(c Config) (applied, restart []string, err error) {
 	if err := h.replaceSinks(sinks.Sinks); err != nil {
 		return nil, nil, err
 	}
-	h.console.EndLogins() // with keys that may not be in force any more
+	h.console.EndLogins() // the key of a login may no longer be valid
 	if h.setLogLevel != nil {
-		level, _ := zerolog.ParseLevel(next.Log.Level) // Validate has checked it
+		level, _ := zerolog.ParseLevel(next.Log.Level) // cannot fail after Validate
 		h.setLogLevel(level)
 	}
 	s.config, s.levelBy = next, ""

@@ -22,7 +22,7 @@ import (
 	"troupe/actors/store"
 )
 
-// streams asks for the event stream of a host with a token.
+// streams requests the event stream with a token, and returns the status.
 func (h *testHost) streams(token string) int {
 	h.t.Helper()
 	a := h.ask("GET", "/events", "", "Authorization", "Bearer "+token)
@@ -51,7 +51,7 @@ func reloadChangesWhatItCan(t *testing.T) {
 		t.Fatal("the token is not the one of the file")
 	}
 
-	// The files are read again, without a change of the configuration.
+	// A reload reads the files again, even if the configuration is unchanged.
 	write(replaced)
 	applied, restart, err := h.Reload(c)
 	if err != nil || applied != nil || restart != nil {
@@ -61,7 +61,7 @@ func reloadChangesWhatItCan(t *testing.T) {
 		t.Error("the old token is still in force")
 	}
 
-	// What can be taken over is, and the rest is named, until the restart.
+	// Reloadable keys are applied. The others are reported by each reload until a restart.
 	next := c
 	next.API.Keys = []APIKey{{ID: "KEYOTHER", Secret: "another-secret-of-the-test"}}
 	next.Log.Level, next.Reconnect.Window, next.Workers = "debug", 11*time.Second, 3
@@ -81,7 +81,7 @@ func reloadChangesWhatItCan(t *testing.T) {
 		t.Error("the old key is still in force")
 	}
 
-	// A mistake changes nothing.
+	// A configuration with a mistake changes nothing.
 	bad := next
 	bad.Log.Level, bad.API.Keys = "error", []APIKey{{ID: guardKey, SecretFile: filepath.Join(t.TempDir(), "none")}}
 	if _, _, err := h.Reload(bad); err == nil || !strings.Contains(err.Error(), "api.keys[0].secretFile") {
@@ -91,7 +91,7 @@ func reloadChangesWhatItCan(t *testing.T) {
 		t.Errorf("something has changed: %v", level)
 	}
 
-	// A host with keys does not begin to accept everybody.
+	// A reload cannot make a host with keys accept every caller.
 	open := next
 	open.API.Keys = nil
 	if _, restart, err := h.Reload(open); err != nil || !slices.Contains(restart, "api.keys") || !h.reloads.knows("KEYOTHER") {
@@ -99,7 +99,7 @@ func reloadChangesWhatItCan(t *testing.T) {
 	}
 }
 
-// knows reports whether an access key is in force: another is refused as unrecognized.
+// knows reports whether an access key is in force. An unknown key is refused as unrecognized.
 func (s *reloads) knows(key string) bool {
 	r, _ := http.NewRequest(http.MethodPost, "http://127.0.0.1/", strings.NewReader(""))
 	r.Header.Set("X-Amz-Date", time.Now().UTC().Format("20060102T150405Z"))
@@ -122,7 +122,8 @@ func reloadOfSinks(t *testing.T) {
 	}
 	e := placementEvent(1)
 	stored := make(chan error, 1)
-	h.store.Commit([]store.Change{store.Put(store.Event, e.ID, e)}, func(err error) { stored <- err }) // as its maker does, with what it reports
+	// as actors do: an event is committed with the change it reports
+	h.store.Commit([]store.Change{store.Put(store.Event, e.ID, e)}, func(err error) { stored <- err })
 	if err := <-stored; err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func reloadOfSinks(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "Placement") {
 		t.Errorf("the new sink's file has %q, %v", text, err)
 	}
-	// Events of game sessions are made only if somebody wanted them when the host started.
+	// Events of game sessions are created only if a destination wanted them when the host started.
 	next.Events.Sinks = []EventSink{{Name: "audit", Type: "file", Path: file, All: true, Kinds: []string{"gamesession"}}}
 	if applied, restart, err := h.Reload(next); err != nil || applied != nil || !slices.Equal(restart, []string{"events.sinks"}) {
 		t.Errorf("%v, %v, %v", applied, restart, err)
@@ -146,7 +147,7 @@ func reloadOfSinks(t *testing.T) {
 	}
 }
 
-// writeCertificate writes a certificate for localhost with a serial number, and its key.
+// writeCertificate writes a certificate for localhost with the given serial number, and its key.
 func writeCertificate(t *testing.T, certFile, keyFile string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -173,14 +174,15 @@ func writeCertificate(t *testing.T, certFile, keyFile string, serial int64) {
 	}
 }
 
-// A reload, as after SIGHUP, puts a new certificate in force on the listeners that are open, and leaves their connections alone.
-// Files that do not fit together change nothing.
+// A reload, as after SIGHUP, makes the open listeners use a new certificate, and keeps existing connections.
+// If the files do not match, nothing changes.
 func TestAReloadServesANewCertificate(t *testing.T) { synctest.Test(t, aReloadServesANewCertificate) }
 
 func aReloadServesANewCertificate(t *testing.T) {
 	c := config(t)
 	dir := t.TempDir()
-	c.API.TLS, c.WSS.Addr, c.DTLS.Addr, c.TLS.ReloadEvery = true, "127.0.0.1:0", "127.0.0.1:0", time.Hour // no watch is to be faster
+	// ReloadEvery is an hour, so that the periodic check does not reload first
+	c.API.TLS, c.WSS.Addr, c.DTLS.Addr, c.TLS.ReloadEvery = true, "127.0.0.1:0", "127.0.0.1:0", time.Hour
 	c.TLS.CertFile, c.TLS.KeyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, c.TLS.CertFile, c.TLS.KeyFile, 11)
 	h := begin(t, Options{Config: c})
@@ -190,7 +192,7 @@ func aReloadServesANewCertificate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn := tls.Client(plain, &tls.Config{InsecureSkipVerify: true}) // the serial number tells
+		conn := tls.Client(plain, &tls.Config{InsecureSkipVerify: true}) // the test compares serial numbers instead
 		t.Cleanup(func() { conn.Close() })
 		if err := conn.HandshakeContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -210,7 +212,7 @@ func aReloadServesANewCertificate(t *testing.T) {
 	old := dial(h.Addrs().WSS)
 
 	writeCertificate(t, c.TLS.CertFile, c.TLS.KeyFile, 22)
-	want(11) // not before the reload
+	want(11) // the old certificate, until the reload
 	if applied, restart, err := h.Reload(c); err != nil || applied != nil || restart != nil {
 		t.Errorf("%v, %v, %v", applied, restart, err)
 	}
@@ -222,7 +224,7 @@ func aReloadServesANewCertificate(t *testing.T) {
 		t.Errorf("the connection from before the reload gets no answer: %v", err)
 	}
 
-	writeCertificate(t, c.TLS.CertFile, filepath.Join(dir, "other"), 33) // its key is elsewhere
+	writeCertificate(t, c.TLS.CertFile, filepath.Join(dir, "other"), 33) // the key does not match: it is written to another file
 	if _, _, err := h.Reload(c); err == nil {
 		t.Error("a certificate without its key is taken over")
 	}

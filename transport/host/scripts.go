@@ -19,11 +19,11 @@ import (
 	"troupe/messages"
 )
 
-// programs chooses the engine of a script.
+// programs creates the programs of scripts and chooses their engine.
 type programs struct {
 	limits   script.Limits
 	node     node.Options
-	uploaded bool // scripts of the service API may run in node
+	uploaded bool // whether scripts uploaded through the service API may run in Node.js
 }
 
 func newPrograms(s *Script) *programs {
@@ -32,13 +32,14 @@ func newPrograms(s *Script) *programs {
 			Callback: s.Callback, Tick: slowCallback, TimersMax: s.TimersMax, MemoryMax: int64(s.MemoryMax), KeepRunningOnError: s.KeepRunningOnError,
 		},
 		node: node.Options{Dir: s.Node.Dir, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID)},
-		// Uploaded scripts must not run as the host's user, which can read the host's keys, store and environment.
+		// Uploaded scripts must not run as the host's user, because that user can read the host's keys, store
+		// and environment.
 		uploaded: s.Node.AllowUploaded || s.Node.UID != 0 && s.Node.UID != os.Geteuid(),
 	}
 }
 
-// make makes the program of a script, with the engine of the fleet, of the script's package.json, or the embedded one, in this order. An
-// uploaded script gets node only if the operator allows it.
+// make creates the program of a script. The engine is that of the fleet, else that of the script's
+// package.json, else the embedded one. An uploaded script gets Node.js only if the operator allows it.
 func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error) {
 	asked, err := b.Engine()
 	if err != nil {
@@ -64,13 +65,14 @@ func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (scri
 const embeddedInstead = "the script asks for engine node, and runs in the embedded engine: uploaded scripts run in node only if the operator of the host sets " +
 	"script.node.uid to a user of their own, or script.node.allowUploaded to true (then they can do all that the host's user can)"
 
-// notInNode is a program that asked for node and runs in the embedded engine.
+// notInNode is the program of a script that requested Node.js but runs in the embedded engine.
 type notInNode struct{ *js.Program }
 
 // Note implements hosting.Noted.
 func (notInNode) Note() string { return embeddedInstead }
 
-// slowStarter is a program whose processes are children: starting one takes tens of milliseconds, so one is kept ready.
+// slowStarter is a program with child processes. Starting one takes tens of milliseconds, so one process is
+// kept ready.
 type slowStarter struct{ *node.Program }
 
 // Standby implements hosting.Standby.
@@ -127,7 +129,7 @@ func (c *Config) scripts(now time.Time) ([]catalog.Script, error) {
 	return all, nil
 }
 
-// scriptID returns the id of the script of a configured fleet; "" for a relay.
+// scriptID returns the id of a configured fleet's script, or "" for a fleet without a script.
 func (f *Fleet) scriptID() messages.ScriptID {
 	if f.Script == "" {
 		return ""
@@ -135,7 +137,7 @@ func (f *Fleet) scriptID() messages.ScriptID {
 	return messages.ScriptID("script-" + strings.TrimPrefix(f.ID, "fleet-"))
 }
 
-// launchPath returns the file to start: for a script that is one file, that file.
+// launchPath returns the file to start. If the script is a single file, it is that file.
 func (f *Fleet) launchPath() string {
 	if f.LaunchPath != "" || f.Script == "" || strings.EqualFold(filepath.Ext(f.Script), ".zip") {
 		return f.LaunchPath
@@ -146,7 +148,8 @@ func (f *Fleet) launchPath() string {
 	return filepath.Base(f.Script)
 }
 
-// standby converts the setting to the registry's: negative means the engine's default.
+// standby converts the setting to the registry's value, where a negative value means the default of the
+// engine.
 func (f *Fleet) standby() int {
 	switch f.Standby {
 	case 0:
@@ -157,8 +160,8 @@ func (f *Fleet) standby() int {
 	return f.Standby
 }
 
-// loadWait is how long a start waits for the scripts of configured fleets. One that does not run puts its fleet in status ERROR; the host
-// starts.
+// loadWait is how long the host waits at its start for the scripts of configured fleets. If a script cannot
+// run, its fleet gets status ERROR, and the host starts anyway.
 const loadWait = 30 * time.Second
 
 func (h *Host) loadScripts(Options) error {
@@ -170,15 +173,17 @@ func (h *Host) loadScripts(Options) error {
 	return nil
 }
 
-// reloadWait is how long a reload waits for a process with the new version: longer than one may take to become ready (10 s).
+// reloadWait is how long a reload waits for a process with the new version. It is longer than the 10 s that a
+// process may take to become ready.
 const reloadWait = 12 * time.Second
 
-// ErrStillLoading is returned by ReloadScript if the version is still starting after 12 s. New game sessions may still use it later.
+// ErrStillLoading is returned by ReloadScript if the new version is still starting after 12 s. New game
+// sessions may still use that version later.
 var ErrStillLoading = errors.New("it is still loading; game sessions run it once it is ready")
 
-// ReloadScript reads the script of a configured fleet again. New game sessions then run it, as the version that it returns. If the script
-// cannot be compiled, or a process with it does not become ready, it returns an error, and new game sessions keep using the previous
-// version.
+// ReloadScript reads the script of a configured fleet again and returns its version. New game sessions then
+// run that version. If the script cannot be compiled, or a process with it does not become ready,
+// ReloadScript returns an error, and new game sessions keep using the previous version.
 func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error) {
 	for _, f := range h.fleets {
 		if f.ID != string(id) || f.Script == "" {

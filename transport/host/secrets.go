@@ -21,7 +21,8 @@ func secretOf(secret, file string) (string, error) {
 	return readSecret(file)
 }
 
-// secret checks the source of an optional secret. One of the environment has been filled in already.
+// secret checks the settings of an optional secret. A secret from the environment has already been copied to
+// secret.
 func (v *checks) secret(key, secret, file, env string) {
 	v.that(key, secret == "" || file == "", "must have one of secret, secretFile and secretEnv")
 	v.that(key+".secretEnv", env == "" || secret != "" || file != "", "names a variable that is not set")

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// A host that loses a listener, however that ended, fails. The end in order is no failure.
+// A host fails if one of its listeners ends for any reason. An orderly stop is not a failure.
 func TestAHostWithoutAListenerFails(t *testing.T) {
 	for name, lose := range map[string]func(h *testHost){
 		"api": func(h *testHost) { h.api.Close() }, "": func(h *testHost) { h.Close() },

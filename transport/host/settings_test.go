@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What cannot work is refused before the start, by its key.
+// Validate refuses settings that cannot work, and names the key.
 func TestSettingsAreChecked(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"dtls.addr":                   func(c *Config) { c.DTLS.Addr = "" },

@@ -18,7 +18,7 @@ import (
 	"troupe/messages"
 )
 
-// listener keeps all that a client is answered.
+// listener records all response bytes that a client receives.
 type listener struct {
 	http.RoundTripper
 	heard bytes.Buffer
@@ -36,8 +36,8 @@ func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, err
 }
 
-// TestKeysThatMakeNoPlayerSessionsSeeShortIDs: an id takes its player's place, so keys that
-// are there to look see as much of it as tells players apart.
+// TestKeysThatMakeNoPlayerSessionsSeeShortIDs: whoever knows a player session id can log in as that player.
+// So keys that cannot create player sessions see a shortened id, which only tells players apart.
 func TestKeysThatMakeNoPlayerSessionsSeeShortIDs(t *testing.T) {
 	synctest.Test(t, keysThatMakeNoPlayerSessionsSeeShortIDs)
 }
@@ -107,7 +107,8 @@ func keysThatMakeNoPlayerSessionsSeeShortIDs(t *testing.T) {
 		for _, p := range out.GameSessionPlacement.PlacedPlayerSessions {
 			shown = append(shown, *p.PlayerSessionId)
 		}
-		_, _ = api.StopGameSessionPlacement(ctx, &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("p1")}) // FULFILLED: an error that names nothing
+		// the placement is FULFILLED, so this returns an error, which must not contain an id
+		_, _ = api.StopGameSessionPlacement(ctx, &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("p1")})
 		want := append(slices.Clone(ids), ids...)
 		for i, id := range want {
 			if !full {
@@ -127,7 +128,7 @@ func keysThatMakeNoPlayerSessionsSeeShortIDs(t *testing.T) {
 	}
 }
 
-// decoded is a page token as somebody would look into it.
+// decoded decodes a page token, as a curious caller could.
 func decoded(token *string) string {
 	raw, _ := base64.RawURLEncoding.DecodeString(aws.ToString(token))
 	return string(raw)

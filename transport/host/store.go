@@ -13,7 +13,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// open opens the store.
+// open opens the store. Without a path, the store is in memory.
 func (c *Store) open(count *counters.Set, log zerolog.Logger) (store.Store, error) {
 	if c.Path == "" {
 		return new(store.Memory), nil
@@ -27,7 +27,8 @@ func (c *Store) open(count *counters.Set, log zerolog.Logger) (store.Store, erro
 	return s, nil
 }
 
-// size returns a function that adds up the sizes of the database and its log, nil without a file.
+// size returns a function that returns the bytes of the database and its write-ahead log. It returns nil if
+// the store has no file.
 func (c *Store) size() func() (int64, error) {
 	if c.Path == "" {
 		return nil

@@ -21,7 +21,7 @@ func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
 
 func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 
-// Certificates returns the source of the secured listeners' certificate.
+// Certificates returns the options for loading the certificate of the secured listeners.
 func (c *Config) Certificates(log zerolog.Logger) (tlsconf.Options, error) {
 	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: c.hasDTLS(), Log: log}
 	for _, name := range []string{c.Public.Host, c.Public.IP} {
@@ -50,14 +50,14 @@ func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
 	}
 	l.anchors = o.AnchorFile()
 	if abs, err := filepath.Abs(l.anchors); err == nil {
-		l.anchors = abs // readers of the announcement may have another working directory
+		l.anchors = abs // a reader of the announcement may have another working directory
 	}
 	return nil
 }
 
 func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
 	return dtls.Options{
-		Addr: addr, Certificate: certs.Certificate, // 0 switches a limit off
+		Addr: addr, Certificate: certs.Certificate, // a limit of 0 is off
 		HalfOpenMax: cmp.Or(c.DTLS.HalfOpen, -1), HalfOpenPerIP: cmp.Or(c.DTLS.HalfOpenPerIP, -1),
 		HelloRate: cmp.Or(c.DTLS.HellosPerSecond, -1), HelloRatePerIP: cmp.Or(c.DTLS.HellosPerIP, -1),
 	}
@@ -65,7 +65,7 @@ func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
 
 // secureName returns the DNS name that game sessions of fleets with certificates announce.
 func (c *Config) secureName() string {
-	return cmp.Or(c.Public.Host, "localhost") // Validate has checked that the listeners are on loopback then
+	return cmp.Or(c.Public.Host, "localhost") // Validate ensures that the listeners are on loopback if Public.Host is empty
 }
 
 func (v *checks) secured(c *Config) {

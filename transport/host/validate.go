@@ -75,20 +75,20 @@ func (v *checks) that(key string, ok bool, what string) {
 	}
 }
 
-// once checks that a name is not among those seen, and adds it to them.
+// once checks that seen does not contain name, and adds it.
 func (v *checks) once(seen map[string]bool, key, name string) {
 	v.that(key, !seen[name], "is there twice")
 	seen[name] = true
 }
 
-// err adds a mistake unless it is nil.
+// err records an error, unless it is nil.
 func (v *checks) err(key string, err error) {
 	if err != nil {
 		v.that(key, false, err.Error())
 	}
 }
 
-// addr checks host:port.
+// addr checks that an address has the form host:port.
 func (v *checks) addr(key, addr string) {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -100,7 +100,7 @@ func (v *checks) addr(key, addr string) {
 	}
 }
 
-// ports refuses two listeners on one port. Port 0 is a free one.
+// ports reports two listeners on the same port. Port 0, which means any free port, is allowed.
 func (v *checks) ports(c *Config) {
 	type listener struct{ key, addr string }
 	for _, all := range [][]listener{
@@ -115,7 +115,7 @@ func (v *checks) ports(c *Config) {
 	}
 }
 
-// samePort reports whether two addresses take the same port.
+// samePort reports whether two addresses would bind the same port.
 func samePort(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)

@@ -9,11 +9,13 @@ import (
 	"troupe/transport/console"
 )
 
-// webPages adds to the service API the browser client (/client.js), and in development seats (/dev/join) and the game's page (/game/).
+// webPages adds pages to the service API: the browser client (/client.js) and, in development, player
+// sessions (/dev/join) and the game's page (/game/).
 func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /client.js", js.Handler())
-	mux.Handle("GET /favicon.ico", http.RedirectHandler(console.IconPath, http.StatusMovedPermanently)) // browsers ask for it on pages without an icon
+	// browsers request it on pages without an icon
+	mux.Handle("GET /favicon.ico", http.RedirectHandler(console.IconPath, http.StatusMovedPermanently))
 	if o.Dev {
 		fleet := &o.Config.Fleets[0]
 		join := &devJoin{
@@ -33,7 +35,8 @@ func (h *Host) webPages(o *Options, g guard, next http.Handler) http.Handler {
 	return mux
 }
 
-// isLoopbackOrigin reports whether the Origin of a request is a page that this machine serves. One from a file has the origin "null".
+// isLoopbackOrigin reports whether the Origin of a request is a page that this machine serves. A page from a
+// file has the origin "null", which is not accepted.
 func isLoopbackOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopbackName(u.Host)

@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// Every host serves the client for browsers, to pages of any origin.
+// Every host serves the browser client, to pages of any origin.
 func TestClientForBrowsers(t *testing.T) { synctest.Test(t, clientForBrowsers) }
 
 func clientForBrowsers(t *testing.T) {
@@ -37,7 +37,7 @@ func clientForBrowsers(t *testing.T) {
 	}
 }
 
-// A page in development gets a seat: in a game session with a free one, else in a new one.
+// A page in development gets a player session: in a game session with a free slot, or else in a new one.
 func TestDevJoin(t *testing.T) { synctest.Test(t, devJoins) }
 
 func devJoins(t *testing.T) {
@@ -61,7 +61,8 @@ func devJoins(t *testing.T) {
 	}
 }
 
-// A page that came by https may not open ws://, so it is told the wss:// address, as is whoever asks.
+// A page loaded over https may not open ws://, so its response has the wss:// address. A request can also ask
+// for that address.
 func TestDevJoinAnswersWSSToSecurePages(t *testing.T) {
 	synctest.Test(t, devJoinAnswersWSSToSecurePages)
 }
@@ -94,7 +95,7 @@ func devJoinAnswersWSSToSecurePages(t *testing.T) {
 	}
 }
 
-// Joins at once share game sessions.
+// Concurrent joins share game sessions.
 func TestDevJoinsAtOnce(t *testing.T) { synctest.Test(t, devJoinsAtOnce) }
 
 func devJoinsAtOnce(t *testing.T) {
@@ -115,7 +116,7 @@ func devJoinsAtOnce(t *testing.T) {
 	}
 }
 
-// Nobody but this machine's pages and programs gets a seat, and no web page of another site.
+// Only pages and programs of this machine get a player session. Pages of other sites get none.
 func TestDevJoinIsForThisMachine(t *testing.T) { synctest.Test(t, devJoinIsForThisMachine) }
 
 func devJoinIsForThisMachine(t *testing.T) {
@@ -143,7 +144,7 @@ func devJoinIsForThisMachine(t *testing.T) {
 	}
 }
 
-// With access keys, a seat would go around them.
+// On a host with access keys, /dev/join refuses requests, because it would bypass the keys.
 func TestDevJoinObeysKeys(t *testing.T) { synctest.Test(t, devJoinObeysKeys) }
 
 func devJoinObeysKeys(t *testing.T) {
@@ -166,7 +167,7 @@ func devJoinRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDevJoin: no body panics, and what is accepted is within its limits.
+// FuzzDevJoin: no body causes a panic, and accepted values are within their limits.
 func FuzzDevJoin(f *testing.F) {
 	for _, seed := range []string{"", "{}", `{"playerId":"ann","playerData":"d","maxPlayers":2}`, `{"maxPlayers":1e9}`, `{"playerId":null}`, "\x00"} {
 		f.Add([]byte(seed))

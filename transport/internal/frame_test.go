@@ -1,4 +1,4 @@
-// Package internal_test tests the packages below: one binary for all three.
+// Package internal_test tests the three packages below this folder in one binary.
 package internal_test
 
 import (
@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What one side writes the other reads, and takes for a breach if it is of its own kind.
+// Each side can read the frames that the other side writes. It reports a breach for a frame of its own kind, masked or unmasked.
 func TestFramesOfBothSides(t *testing.T) {
 	for _, n := range []int{0, 1, 125, 126, 1<<16 - 1, 1 << 16} {
 		payload := bytes.Repeat([]byte("abc"), n/3+1)[:n]
@@ -58,7 +58,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// The example of RFC 6455 section 1.3.
+// This is the example of RFC 6455 section 1.3.
 func TestAccept(t *testing.T) {
 	if got := rfc6455.AppendAccept([]byte("x"), []byte("dGhlIHNhbXBsZSBub25jZQ==")); string(got) != "xs3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
 		t.Errorf("%q", got)

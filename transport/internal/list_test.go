@@ -9,7 +9,7 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// A list behaves as a slice does, whatever is added and removed.
+// A list behaves like a slice, whatever is added and removed.
 func TestListIsLikeASlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l, other list.List[int]
@@ -18,7 +18,7 @@ func TestListIsLikeASlice(t *testing.T) {
 		for range rapid.IntRange(0, 50).Draw(t, "steps") {
 			n := rapid.IntRange(0, len(links)-1).Draw(t, "element")
 			if i := slices.Index(want, n); i >= 0 {
-				other.Remove(&links[n]) // where it is not
+				other.Remove(&links[n]) // it is not in that list
 				l.Remove(&links[n])
 				want = slices.Delete(want, i, i+1)
 			} else {

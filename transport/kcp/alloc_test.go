@@ -2,11 +2,11 @@ package kcp
 
 import "testing"
 
-// libraryAllocs is what the library allocates for a message: two buffers that go
-// back to its pool by value, and a segment that passes a heap of interfaces.
+// libraryAllocs is how many allocations the library makes for one message: two buffers that it returns to its pool by
+// value, and a segment that it stores in a heap of interfaces.
 const libraryAllocs = 4
 
-// TestMessageAllocatesNothing: nothing is allocated but by the library.
+// TestMessageAllocatesNothing checks that a message causes no allocations except those of the library.
 func TestMessageAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates: run without -race")

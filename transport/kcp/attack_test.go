@@ -11,17 +11,17 @@ import (
 	"troupe/messages/counters"
 )
 
-// attacked is a host's connection with a hostile peer, which is played by hand.
+// attacked is a host's connection with a hostile peer. The test writes the peer's records itself.
 type attacked struct {
 	*pair
 	e *engine
 }
 
-// attack makes a connection that has logged in. What the host sends is lost.
+// attack makes a connection that has logged in. Nothing that the host sends arrives.
 func attack(t *testing.T, o Options) *attacked {
 	p := connectFresh(t, 1, weather{}, o, DialOptions{})
 	p.stream.e.lock()
-	p.stream.e.stop(phaseEnded) // the hostile peer is no Stream
+	p.stream.e.stop(phaseEnded) // the hostile peer replaces the Stream
 	p.stream.e.ending.carrierClosed = true
 	p.stream.e.leave()
 	p.conn.SetSource(p.source)
@@ -34,7 +34,7 @@ func (a *attacked) in(records ...[]byte) {
 	}
 }
 
-// lives checks that the connection still takes messages: number is the next.
+// lives checks that the connection still accepts messages. number is the next segment number.
 func (a *attacked) lives(t *testing.T, number uint32) {
 	t.Helper()
 	before := len(a.host.got())
@@ -87,12 +87,12 @@ func TestHostileRecordsAreDroppedAndCounted(t *testing.T) {
 	}
 }
 
-// The second line: should KCP panic all the same, it costs this connection alone.
+// The second line of defence: if KCP panics in spite of the check, only this connection ends.
 func TestPanicInKCPEndsTheConnection(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})
 		a.e.lock()
-		a.e.takeIn(dataFrame(forged{data: make([]byte, 1501)})[1:]) // past the check
+		a.e.takeIn(dataFrame(forged{data: make([]byte, 1501)})[1:]) // skips the check
 		a.e.leave()
 		a.dropped(t, counters.SegmentTooLarge, 1)
 		time.Sleep(2 * time.Second)
@@ -104,7 +104,7 @@ func TestPanicInKCPEndsTheConnection(t *testing.T) {
 	})
 }
 
-// Fragments of a message that never completes: it would fill the window for ever.
+// Fragments of a message that never completes would otherwise fill the window for ever.
 func TestMessageThatNeverCompletes(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})
@@ -120,7 +120,7 @@ func TestMessageThatNeverCompletes(t *testing.T) {
 	})
 }
 
-// Before the login the window is small, and so is what a peer makes KCP hold.
+// Before the login the window is small, so a peer can make KCP store only little.
 func TestWindowBeforeLogin(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})
@@ -135,7 +135,7 @@ func TestWindowBeforeLogin(t *testing.T) {
 			a.in(dataFrame(forged{number: n, data: make([]byte, 10)}))
 		}
 		time.Sleep(time.Second)
-		if n := acked(); n > pendingSegments+1 { // one is with the handler
+		if n := acked(); n > pendingSegments+1 { // the handler has one more
 			t.Errorf("%d segments acknowledged before the login", n)
 		}
 		a.conn.LoggedIn()
@@ -152,7 +152,7 @@ func TestWindowBeforeLogin(t *testing.T) {
 	})
 }
 
-// An honest client before the login does not send more than the small window.
+// Before the login, a conforming client does not send more than the small window allows.
 func TestClientKeepsTheWindowBeforeLogin(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connectFresh(t, 1, weather{delay: 5 * time.Millisecond}, Options{}, DialOptions{})
@@ -172,7 +172,7 @@ func TestClientKeepsTheWindowBeforeLogin(t *testing.T) {
 	})
 }
 
-// Acks of what was never sent, and windows that are none, harm who tells them.
+// False acks and impossible windows harm only the peer that sends them.
 func TestLyingAcks(t *testing.T) {
 	lies := []forged{
 		{cmd: kcpgo.IKCP_CMD_ACK, number: 5000},
@@ -212,8 +212,7 @@ func TestLyingAcks(t *testing.T) {
 	})
 }
 
-// Acks that ask for resends do not multiply traffic: a fast resend happens once
-// until KCP's timeout, whatever comes.
+// Acks that cause resends do not multiply traffic: KCP makes at most one fast resend of a segment before its timeout.
 func TestAcksDoNotMultiply(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})
@@ -230,7 +229,7 @@ func TestAcksDoNotMultiply(t *testing.T) {
 	})
 }
 
-// A window that is closed for ever is a stalled peer, also when it lives.
+// A peer whose window stays closed for ever counts as stalled, even if it sends signs of life.
 func TestClosedWindowTimesOut(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})
@@ -260,7 +259,7 @@ func TestClosedWindowTimesOut(t *testing.T) {
 	})
 }
 
-// Segments beyond the window are not acknowledged, and nothing waits for it.
+// Segments beyond the window are not acknowledged, and they block nothing.
 func TestSegmentsBeyondTheWindow(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})
@@ -281,8 +280,8 @@ func TestSegmentsBeyondTheWindow(t *testing.T) {
 	})
 }
 
-// A peer that asks for the window is told at once, one that opens its own gets
-// what waits at once, and one that says nothing is asked.
+// A peer that asks for the window gets an answer at once. A peer that opens its own window gets the waiting messages at
+// once. A peer with a closed window that sends nothing is asked.
 func TestWindowProbes(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})
@@ -310,7 +309,7 @@ func TestWindowProbes(t *testing.T) {
 		a.a.out.mu.Unlock()
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if asks < 10 || asks > 16 { // four a second, and some of the library's own
+		if asks < 10 || asks > 16 { // four a second, and some that the library sends itself
 			t.Errorf("asked %d times in 3 s", asks)
 		}
 		answers("opened", 1, func() { a.in(dataFrame(forged{cmd: kcpgo.IKCP_CMD_WINS, window: 128})) })
@@ -318,7 +317,7 @@ func TestWindowProbes(t *testing.T) {
 	})
 }
 
-// Questions cost the one who answers more than the one who asks.
+// An answer costs more than the request, so most requests of a flood are not answered.
 func TestAFloodOfQuestionsIsNotAnswered(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a := attack(t, Options{})

@@ -12,7 +12,7 @@ import (
 	"troupe/transport"
 )
 
-// loop is a carrier whose datagrams wait until they are carried over by hand.
+// loop is a carrier that keeps datagrams until the test carries them to the other side.
 type loop struct {
 	waiting [][]byte
 	free    [][]byte
@@ -32,7 +32,7 @@ func (*loop) Unread() bool { return false }
 func (l *loop) RemoteAddr() netip.AddrPort { return netip.AddrPort{} }
 func (l *loop) Close()                     {}
 
-// carry gives what waits to e.
+// carry passes the waiting datagrams to e.
 func (l *loop) carry(e *engine) {
 	for i, b := range l.waiting {
 		e.OnRecord(b)
@@ -42,7 +42,7 @@ func (l *loop) carry(e *engine) {
 	l.waiting = l.waiting[:0]
 }
 
-// counting is a layer above that counts.
+// counting is an acceptor and handler that counts messages.
 type counting struct{ messages atomic.Int64 }
 
 func (c *counting) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { return c, 0 }
@@ -56,7 +56,7 @@ func (c *countingStream) OnMessage([]byte)   { c.messages.Add(1) }
 func (c *countingStream) OnDatagram([]byte)  {}
 func (c *countingStream) OnClosed(StreamEnd) {}
 
-// oneFrame is a source that always has the same frame once.
+// oneFrame is a source that provides frame f. The field left is how many times it still does.
 type oneFrame struct {
 	f    *wire.Frame
 	left int
@@ -69,7 +69,7 @@ func (o *oneFrame) Drain(sink wire.Sink) bool {
 	return false
 }
 
-// bench is a host and a client whose datagrams are carried by hand.
+// bench is a host and a client. The test carries their datagrams.
 type bench struct {
 	down, up *loop
 	conn     *Conn
@@ -97,19 +97,18 @@ func newBench(tb testing.TB) *bench {
 	return b
 }
 
-// round sends n messages from the host, carries them to the client and the acks
-// back.
+// round sends n messages from the host, and carries them to the client and the acks back.
 func (b *bench) round(n int) {
 	b.source.left = n
 	b.conn.Flush()
 	b.down.carry(b.stream.e)
 	b.stream.e.lock()
-	b.stream.e.flush() // the ack is due
+	b.stream.e.flush() // send the ack now
 	b.stream.e.leave()
 	b.up.carry(b.host)
 }
 
-// await returns when the client has heard n messages.
+// await waits until the client has received n messages.
 func (b *bench) await(tb testing.TB, n int64) {
 	for spins := 0; b.heard.messages.Load() < n; spins++ {
 		if spins > 1e7 {

@@ -7,31 +7,32 @@ import (
 	"time"
 )
 
-// clock is the timer of all connections of a Listener. One goroutine fires them in turn: where thousands are due at once, because
-// the host is late or a crowd is gone, one for each would keep the socket's reader from the peers' answers, and more would be resent.
+// clock is the timer of all connections of a Listener. Its one goroutine fires due connections one after another.
+// Thousands can be due at once, because the host is late or many peers left together. With a goroutine for each of
+// them, the socket's reader would run too rarely to read the peers' acks, and more data would be resent.
 type clock struct {
 	start time.Time
-	fired func() // for tests; nil
+	fired func() // called before each onTimer; nil except in tests
 
 	mu     sync.Mutex
 	queue  entries
 	timer  *time.Timer
-	at     time.Duration // when the timer fires; never: not
-	firing bool          // its goroutine runs
+	at     time.Duration // when the timer fires; never if it is not set
+	firing bool          // fire is running
 }
 
-// firesInARow is how many connections are fired before other goroutines get their turn.
+// firesInARow is how many connections are fired before fire yields to other goroutines.
 const firesInARow = 16
 
-// entry is a connection's place in a clock, which owns it.
+// entry is a connection's position in the queue of a clock. The clock's mu guards it.
 type entry struct {
-	at    time.Duration // on the clock
-	place int           // in the queue, from 1 on; 0: not there
+	at    time.Duration // when the connection is due, on the clock's time
+	place int           // index in the queue plus 1; 0 if not queued
 }
 
 func newClock() *clock { return &clock{start: time.Now(), at: never} }
 
-// set lets an engine fire after a time, and not when it was set before. The engine's lock is held.
+// set makes e fire after the given time and replaces an earlier setting. The caller holds the engine's lock.
 func (c *clock) set(e *engine, after time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +47,7 @@ func (c *clock) set(e *engine, after time.Duration) {
 	c.wind()
 }
 
-// stop removes an engine, which may be about to fire.
+// stop removes an engine from the queue. It may run while the engine is about to fire.
 func (c *clock) stop(e *engine) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +60,7 @@ func (c *clock) stop(e *engine) {
 	}
 }
 
-// wind sets the timer, unless it fires early enough. The caller holds mu.
+// wind sets the timer for the first entry, unless the timer already fires by then. The caller holds mu.
 func (c *clock) wind() {
 	if c.firing || len(c.queue) == 0 || c.queue[0].timer.entry.at >= c.at {
 		return
@@ -73,7 +74,7 @@ func (c *clock) wind() {
 	}
 }
 
-// fire is the goroutine of the timer.
+// fire runs in the timer's goroutine and fires every connection that is due.
 func (c *clock) fire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +99,7 @@ func (c *clock) fire() {
 	c.wind()
 }
 
-// entries is a heap of engines: the first is due first.
+// entries is a heap of engines, ordered by due time.
 type entries []*engine
 
 // Len implements heap.Interface.

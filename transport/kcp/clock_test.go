@@ -13,7 +13,7 @@ import (
 	"troupe/transport"
 )
 
-// slowCarrier is the Carrier of many connections. A datagram takes it a millisecond.
+// slowCarrier is the Carrier of many connections. Each Write takes a millisecond.
 type slowCarrier struct{ inside, most, sent atomic.Int32 }
 
 func (s *slowCarrier) Write([]byte) bool {
@@ -34,7 +34,7 @@ func (acceptAll) Accept(transport.Conn) (transport.Handler, messages.CloseReason
 	return transport.Nobody{}, 0
 }
 
-// What is due for a crowd at one time is done one after the other: it must not keep the reader from its turn.
+// Timers of many connections that are due at the same time fire one after another, so that the reader gets its turn.
 func TestTimersOfACrowdFireOneAfterTheOther(t *testing.T) {
 	in(t, func(t *testing.T) {
 		const crowd = 100
@@ -74,7 +74,7 @@ func TestClockFiresInOrder(t *testing.T) {
 			e := &engine{set: settings{clock: c}, start: c.start, phase: phaseEnded}
 			e.ending.carrierClosed = true
 			e.timer.reset()
-			for range rng.IntN(3) { // all but the last are forgotten
+			for range rng.IntN(3) { // each set replaces the previous one
 				c.set(e, time.Duration(rng.Int64N(int64(time.Second))))
 			}
 			if rng.IntN(4) == 0 {

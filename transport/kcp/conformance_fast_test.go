@@ -15,8 +15,7 @@ import (
 
 func TestConformanceFast(t *testing.T) { transporttest.RunDatagrams(t, conformingFast{}) }
 
-// conformingFast is a connection's own fast channel as the conformance suite sees
-// it.
+// conformingFast is the fast channel of a connection, as an implementation for the conformance suite.
 type conformingFast struct{}
 
 func (conformingFast) NewestWins() bool { return true }
@@ -34,8 +33,7 @@ type conformingFastServer struct {
 	accepted map[netip.AddrPort]*Conn
 }
 
-// Accept implements transport.Acceptor. It comes before Dial returns, or soon
-// after.
+// Accept implements transport.Acceptor. It may be called before Dial returns or shortly after.
 func (s *conformingFastServer) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +84,7 @@ func (s *conformingFastServer) Dial(ctx context.Context, up func([]byte), down f
 
 func (s *conformingFastServer) Stop() { s.under.Stop() }
 
-// fastInbox takes what reaches the client.
+// fastInbox passes the datagrams that the client receives to down.
 type fastInbox struct {
 	down func(number int32, payload []byte)
 }

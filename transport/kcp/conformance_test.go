@@ -19,7 +19,7 @@ import (
 
 func TestConformance(t *testing.T) { transporttest.Run(t, conforming{}) }
 
-// conforming is this package, over DTLS, as the conformance suite sees it.
+// conforming is this package, over DTLS, as an implementation for the conformance suite.
 type conforming struct{}
 
 func (conforming) Start(tb transporttest.TB, o transporttest.Options) transporttest.Server {
@@ -69,8 +69,8 @@ func (s *conformingServer) dial(ctx context.Context, in transporttest.Inbox, onD
 	cl := &conformingClient{Inbox: in, onDatagram: onDatagram, addr: conn.LocalAddr().(*net.UDPAddr).AddrPort()}
 	cl.Stream, err = Dial(ctx, DialOptions{
 		DTLS:       dtls.DialOptions{Conn: conn, Roots: roots, ServerName: "localhost"},
-		SilenceMax: time.Hour, WriteTimeout: time.Hour, // what a host promises must not need its client's patience
-		QueueMax: 8, // of 64 KiB
+		SilenceMax: time.Hour, WriteTimeout: time.Hour, // the checks must not depend on the client's timeouts
+		QueueMax: 8, // messages, of 64 KiB each
 	}, cl)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (cl *conformingClient) Send(message []byte) error {
 	return cl.Stream.Send(context.Background(), message)
 }
 
-// Raw sends what an authenticated peer may send: any plain text.
+// Raw sends any bytes as plain text of records, as an authenticated peer may do.
 func (cl *conformingClient) Raw(b []byte) error {
 	for len(b) > 0 {
 		n := min(len(b), dtls.PlainMax)

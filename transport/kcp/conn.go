@@ -13,10 +13,10 @@ import (
 	"troupe/transport/internal/openset"
 )
 
-// sendsMax is how many frames of Send may wait (transport.Conn).
+// sendsMax is how many frames Send may queue (transport.Conn).
 const sendsMax = 16
 
-// Conn is the host's side of one connection. A Listener makes it, and it ends by itself.
+// Conn is the host's side of one connection. A Listener creates it. It removes itself from the Listener when it ends.
 type Conn struct {
 	id      uint64
 	l       *Listener
@@ -24,11 +24,11 @@ type Conn struct {
 	handler transport.Handler // set before the first record
 
 	fast   atomic.Pointer[Fast]             // nil before OpenFast
-	ticket atomic.Pointer[transport.Ticket] // nil once it has left
+	ticket atomic.Pointer[transport.Ticket] // nil after LoggedIn and after the end
 
 	// guarded by the engine's lock
 	source wire.Source
-	sends  []*wire.Frame // of Send; nil while there are none
+	sends  []*wire.Frame // queued by Send; nil if there are none
 }
 
 var _ transport.Conn = (*Conn)(nil)
@@ -49,13 +49,13 @@ func newConn(l *Listener, carrier Carrier, ticket *transport.Ticket) *Conn {
 // ID implements transport.Conn.
 func (c *Conn) ID() uint64 { return c.id }
 
-// Kind implements transport.Conn.
+// Channel implements transport.Conn.
 func (c *Conn) Channel() counters.Channel { return counters.KCP }
 
 // RemoteAddr implements transport.Conn.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.e.carrier.RemoteAddr() }
 
-// RoundTrip returns the mean round trip to the peer, 0 before the first acknowledgement.
+// RoundTrip returns the mean round trip time to the peer. It is 0 before the first acknowledgement.
 func (c *Conn) RoundTrip() time.Duration {
 	c.e.mu.Lock()
 	defer c.e.mu.Unlock()
@@ -65,13 +65,13 @@ func (c *Conn) RoundTrip() time.Duration {
 // LoginRead implements transport.Conn.
 func (c *Conn) LoginRead() { c.ticket.Load().LoginRead() }
 
-// Reached implements transport.Conn. Pings do not wait behind messages here.
+// Reached implements transport.Conn. It knows no byte count, and returns true because pings overtake messages.
 func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
 
 // PongsInOrder implements transport.Conn: pings overtake messages.
 func (c *Conn) PongsInOrder() bool { return false }
 
-// LoggedIn implements transport.Conn. It raises the limits on input, so it belongs before the answer to the LOGIN.
+// LoggedIn implements transport.Conn. It raises the limits on input, so call it before answering the LOGIN.
 func (c *Conn) LoggedIn() {
 	c.e.lock()
 	c.e.widen(messageBytesMax)
@@ -79,7 +79,8 @@ func (c *Conn) LoggedIn() {
 	c.ticket.Swap(nil).LoggedIn()
 }
 
-// SetSource implements transport.Conn. Drains run under the engine's lock, so the previous source is at rest when it returns.
+// SetSource implements transport.Conn. Drain runs under the engine's lock, so the previous source
+// is no longer in use when SetSource returns.
 func (c *Conn) SetSource(src wire.Source) {
 	c.e.lock()
 	if c.e.ending.report < endFinal {
@@ -105,14 +106,15 @@ func (c *Conn) Send(f *wire.Frame) {
 	}
 }
 
-// Flush implements transport.Conn. What does not fit KCP's window follows when the peer has acknowledged.
+// Flush implements transport.Conn. Frames that do not fit KCP's window are sent after the peer has acknowledged earlier ones.
 func (c *Conn) Flush() {
 	c.e.lock()
 	c.e.guarded(c.e.push)
 	c.e.leave()
 }
 
-// Ping implements transport.Conn. It is repeated until it is answered, for up to three seconds; bytes above 125 are cut off.
+// Ping implements transport.Conn. It resends the ping until it is answered, for up to three
+// seconds. A payload over 125 bytes is truncated.
 func (c *Conn) Ping(payload []byte) {
 	c.e.lock()
 	if c.e.phase <= phaseDrain {
@@ -121,8 +123,9 @@ func (c *Conn) Ping(payload []byte) {
 	c.e.leave()
 }
 
-// Close implements transport.Conn. It returns at once. Queued frames have CloseLinger to be acknowledged, and are then dropped.
-// Then the peer gets a bye, and a second to acknowledge it. Only the first reason counts.
+// Close implements transport.Conn. It returns at once. Queued frames are sent until they are acknowledged, for
+// at most CloseLinger; the rest is dropped. Then the peer gets a bye and has one second to acknowledge it. If
+// Close is called again, the first reason stays.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if reason == 0 {
 		reason = messages.CloseInternalError // 0 is a bug of the caller

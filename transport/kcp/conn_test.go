@@ -11,7 +11,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// A batch goes out in few datagrams, and a frame of the host's own before it.
+// A batch is sent in few datagrams, and a frame of Send comes first.
 func TestFlushPacksABatch(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -37,7 +37,7 @@ func TestFlushPacksABatch(t *testing.T) {
 	})
 }
 
-// Methods of an ended connection do nothing.
+// Methods of an ended connection have no effect.
 func TestAfterTheEnd(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -62,11 +62,11 @@ func TestAfterTheEnd(t *testing.T) {
 	})
 }
 
-// Send of a Stream waits while the queue is full, and no longer.
+// Send of a Stream waits only while the queue is full.
 func TestStreamSendWaits(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connectFresh(t, 1, weather{loss: 1}, Options{}, DialOptions{QueueMax: 10, WriteTimeout: time.Hour, SilenceMax: time.Hour})
-		p.say(t, windowSegments+10) // what KCP takes, and the queue
+		p.say(t, windowSegments+10) // as much as KCP and the queue accept
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := p.stream.Send(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {

@@ -10,15 +10,15 @@ import (
 	"troupe/transport/dtls"
 )
 
-// DialOptions are what Dial needs. Zero values are defaults.
+// DialOptions are the settings of Dial. A zero value means the default.
 type DialOptions struct {
 	DTLS         dtls.DialOptions
-	SilenceMax   time.Duration // without a sign of the host; default 10 s
-	WriteTimeout time.Duration // without progress; default 10 s
-	// StallMax is how long the host may be silent although the stream pings it, up to fourteen times from a fifth of StallMax on.
-	// Default: no such pings, only SilenceMax and WriteTimeout apply.
+	SilenceMax   time.Duration // longest time without any record from the host; default 10 s
+	WriteTimeout time.Duration // longest time without acknowledgement of sent data; default 10 s
+	// StallMax is how long the host may be silent although the stream pings it. The first ping follows a silence of
+	// StallMax/5; there are at most fourteen. By default there are no such pings, and only SilenceMax and WriteTimeout apply.
 	StallMax time.Duration
-	QueueMax int // messages that may wait in Send; default 1024
+	QueueMax int // how many messages Send may queue; default 1024
 }
 
 func (o DialOptions) withDefaults() DialOptions {
@@ -29,7 +29,7 @@ func (o DialOptions) withDefaults() DialOptions {
 	return o
 }
 
-// Dial makes the association and the stream. ctx bounds Dial only. The handler may be called before Dial returns.
+// Dial establishes the association and the stream. ctx limits only Dial itself. The handler may be called before Dial returns.
 func Dial(ctx context.Context, o DialOptions, h StreamHandler) (*Stream, error) {
 	var s *Stream
 	_, err := dtls.Dial(ctx, o.DTLS, func(a *dtls.Association) dtls.Handler {

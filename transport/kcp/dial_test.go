@@ -24,7 +24,7 @@ func socketTo(t *testing.T, network *memnet.Network, to net.Addr) net.Conn {
 	return conn
 }
 
-// A failed Dial leaves nothing behind: the bubble ends.
+// A failed Dial leaves no goroutine behind; otherwise the bubble would not end.
 func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.New(memnet.Seed(t))

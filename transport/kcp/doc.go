@@ -1,14 +1,13 @@
-// Package kcp is the native transport: reliable, ordered messages over KCP inside a
-// DTLS association, and unreliable datagrams beside them. A [Listener] makes a [Conn]
-// of each association that a dtls.Endpoint accepts; [Dial] makes the client's
-// [Stream]. Both use the same engine, so the two sides cannot disagree about the format.
+// Package kcp is the native transport: reliable, ordered messages over KCP inside a DTLS association, and unreliable
+// datagrams in the same association. A [Listener] makes a [Conn] for each association that a dtls.Endpoint accepts.
+// [Dial] makes the client's [Stream]. Both use the same engine, so the two sides cannot disagree about the format.
 //
 // # Datagrams
 //
 // One datagram is the plain text of one DTLS record, at most 1400 bytes. Its
 // first byte is its type; numbers are big-endian.
 //
-//	1 data     KCP segments, one after the other; 1200 bytes with the type
+//	1 data     one or more KCP segments; at most 1200 bytes including the type
 //	2 fast     one unit (length and packet), neither ordered nor sent again
 //	3 ping     payload of at most 125 bytes; the answer is a pong
 //	4 pong     the payload of the ping
@@ -31,22 +30,20 @@
 //
 // # Time
 //
-// KCP is designed to be called every 10 ms. Here a connection has one timer instead, armed only while something
-// is due. A connection with nothing in flight has no timer and no goroutine. All connections of a Listener share
-// one clock (clock.go). Messages are flushed as soon as they are sent (flush.go). What is due because nothing has
-// come from the peer waits while datagrams wait in the socket (patience.go).
+// KCP is designed to be called every 10 ms. Here a connection has one timer instead, armed only while something is due.
+// A connection with nothing in flight has no timer and no goroutine. All connections of a Listener share one clock
+// (clock.go). Messages are flushed as soon as they are sent (flush.go). Timeouts caused by a silent peer are postponed
+// while the socket has many unread datagrams (patience.go).
 //
-// If the last message is lost, KCP alone would resend it only after its timeout of 30 ms
-// or more, because a fast resend needs two later acks. Therefore, if no ack arrives for
-// about a round trip, at least 10 ms, the last data datagram is sent once more. Further
-// silence is left to KCP, until the peer is gone or has no time (send.go, backOffAfter).
+// If the last message is lost, KCP alone would resend it only after its timeout of 30 ms or more, because a fast resend needs
+// two later acks. Therefore, if no ack arrives for about a round trip, at least 10 ms, the last data datagram is sent once
+// more. After that only KCP resends. If the peer still acknowledges nothing, the resends become rarer (send.go, backOffAfter).
 //
 // # Ending
 //
-// A bye with code 1000 from the peer is a leave. Every other end is a loss
-// (reliability.md 2.1), including a close_notify without a bye. The side that closes
-// first sends its queued messages for as long as it may linger, then a bye until it is
-// acknowledged. The other side hands up what came before the bye.
+// A bye with code 1000 from the peer is a leave. Every other end is a loss (reliability.md 2.1), including a
+// close_notify without a bye. The side that closes first sends its queued messages for at most its linger time. Then it
+// repeats a bye until it is acknowledged. The other side still delivers the messages that arrived before the bye.
 //
 // # What it does not do
 //

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// A bye that is not acknowledged is repeated every byeEvery for byeMax, and to a peer that is gone each time after twice as
-	// long. Repeated byes of the peer are answered for byeMax.
+	// A bye is repeated every byeEvery until it is acknowledged, for at most byeMax. If the peer has acknowledged nothing
+	// for long (backsOff), each interval is twice the previous one. This side answers repeated byes of the peer for byeMax.
 	byeEvery = 100 * time.Millisecond
 	byeMax   = time.Second
 )
 
-// phase is how far the closing of a connection has got. It only rises.
+// phase is the progress of closing a connection. It never decreases.
 type phase uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	phaseDrain         // this side closes: queued messages are sent first
 	phaseBye           // bye is repeated until it is acknowledged
 	phasePeerBye       // the peer has sent a bye: repeated ones are answered
-	phaseEnded         // the carrier is to be closed
+	phaseEnded         // the carrier is closed, or leave is about to close it
 )
 
 // Errors that end a connection.
@@ -38,25 +38,25 @@ var (
 	errSilent   = fmt.Errorf("kcp: nothing comes from the peer: %w", os.ErrDeadlineExceeded)
 )
 
-// byeAck is the whole frame.
+// byeAck is a complete byeAck frame.
 var byeAck = []byte{byte(frameByeAck)}
 
 type ending struct {
 	bye           []byte        // the bye of this side; nil until it closes
-	until         time.Duration // when bye is no longer repeated
-	byeWait       time.Duration // before the next repetition
+	until         time.Duration // when this side stops repeating the bye
+	byeWait       time.Duration // interval until the next repetition
 	report        endReport
-	carrierClosed bool // or being closed
+	carrierClosed bool // the carrier is closed or being closed
 	end           ended
 }
 
-// endReport is how much of the end the owner knows. It only rises.
+// endReport says how much of the end was reported to the owner. It never decreases.
 type endReport uint8
 
 const (
 	endUnknown   endReport = iota
 	endAnnounced           // owner.ending was called
-	endFinal               // ending.end does not change any more; owner.onClosed is due
+	endFinal               // ending.end is final; owner.onClosed is due
 	endReported            // owner.onClosed was called, or is about to be
 )
 
@@ -65,11 +65,12 @@ type ended struct {
 	peerSaid bool // the peer has sent a bye
 	code     uint16
 	text     string
-	ours     messages.CloseReason // the first reason of this side, 0 if it has not closed
+	ours     messages.CloseReason // the first close reason of this side; 0 if it has not closed
 	err      error                // nil after a bye of either side
 }
 
-// startClose closes from this side, with drain after queued messages. The first reason counts; err is nil for an orderly close.
+// startClose closes the connection from this side. With drain, it first sends the queued messages. Only the first
+// reason counts. err is nil for an orderly close.
 func (e *engine) startClose(reason messages.CloseReason, err error, drain bool) {
 	if e.phase >= phaseBye || e.phase == phaseDrain && drain {
 		return
@@ -105,7 +106,7 @@ func (e *engine) sayBye() {
 	e.write(e.ending.bye)
 }
 
-// stop stops the traffic: from now on KCP only hands up what it has received.
+// stop ends all traffic. Messages that KCP has already received are still handed up.
 func (e *engine) stop(p phase) {
 	e.phase = p
 	e.timer.rest()
@@ -113,7 +114,7 @@ func (e *engine) stop(p phase) {
 	e.announceEnd()
 }
 
-// onPhaseTimer takes the next step of closing.
+// onPhaseTimer performs the next step of closing.
 func (e *engine) onPhaseTimer() {
 	switch {
 	case e.phase == phaseDrain:
@@ -129,7 +130,7 @@ func (e *engine) onPhaseTimer() {
 	}
 }
 
-// finish decides how the connection ended, once. The handover goroutine reports it behind what has been received.
+// finish records, once, how the connection ended. The handover goroutine reports the end after all messages received before.
 func (e *engine) finish(err error) {
 	if e.ending.report >= endFinal {
 		return
@@ -141,13 +142,13 @@ func (e *engine) finish(err error) {
 	}
 }
 
-// endNow ends the connection at once. leave closes the carrier.
+// endNow ends the connection at once. The next leave closes the carrier.
 func (e *engine) endNow(err error) {
 	e.finish(err)
 	e.stop(phaseEnded)
 }
 
-// onBye takes a bye of the peer, which listens no more: queued messages are not sent.
+// onBye handles the peer's bye. The peer no longer reads, so queued messages are not sent.
 func (e *engine) onBye(body []byte) {
 	code, text, ok := parseBye(body)
 	if !ok {

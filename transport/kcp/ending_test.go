@@ -16,7 +16,7 @@ import (
 	"troupe/transport/dtls"
 )
 
-// isFrame loses datagrams of one type.
+// isFrame matches datagrams of one type. Tests pass it to loseIf.
 func isFrame(t frameType) func(b []byte) bool {
 	return func(b []byte) bool { return frameType(b[0]) == t }
 }
@@ -36,7 +36,7 @@ func TestOtherGoodbyeIsALoss(t *testing.T) {
 	})
 }
 
-// Messages that come after the host has begun to close are dropped.
+// Messages that arrive after the host has begun to close are dropped.
 func TestClosingHostHearsNothing(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{delay: 5 * time.Millisecond})
@@ -52,7 +52,7 @@ func TestClosingHostHearsNothing(t *testing.T) {
 	})
 }
 
-// The goodbye of either side is repeated until it is heard, and so is the answer.
+// The bye of either side is repeated until it is acknowledged. The answer is repeated, too.
 func TestGoodbyeThatIsLost(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -85,7 +85,7 @@ func TestGoodbyeThatIsLost(t *testing.T) {
 	}
 }
 
-// Without any answer the goodbye ends after a second, the carrier with it.
+// Without an answer, the bye is repeated for a second. Then the carrier is closed.
 func TestGoodbyeToNobody(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -101,14 +101,14 @@ func TestGoodbyeToNobody(t *testing.T) {
 		began := time.Now()
 		p.conn.Close(messages.ClosePingTimeout)
 		time.Sleep(600 * time.Millisecond)
-		p.conn.Close(messages.ClosePingTimeout) // does not begin it anew
+		p.conn.Close(messages.ClosePingTimeout) // does not restart the closing
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		end := p.host.end(t)
 		if end.ByHost != messages.ClosePingTimeout || end.Clean {
 			t.Errorf("the host's end: %+v", end)
 		}
-		if took := p.host.endAt.Sub(began); took.Truncate(time.Millisecond) != 2*time.Second { // the linger, and the goodbye
+		if took := p.host.endAt.Sub(began); took.Truncate(time.Millisecond) != 2*time.Second { // CloseLinger and byeMax
 			t.Errorf("it took %v", took)
 		}
 		if byes != 4 { // at 0, 100, 300 and 700 ms
@@ -117,7 +117,7 @@ func TestGoodbyeToNobody(t *testing.T) {
 		if !p.a.out.closed {
 			t.Error("the carrier is open")
 		}
-		// The client hears nothing any more, and gives up.
+		// The client receives nothing any more, and times out.
 		if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) || end.Code != 0 {
 			t.Errorf("the client's end: %+v", end)
 		}
@@ -142,7 +142,7 @@ func TestBothSayGoodbye(t *testing.T) {
 	})
 }
 
-// A carrier that ends without a goodbye is a loss. What had come is handed up.
+// A carrier that ends without a bye is a loss. Messages received before are still delivered.
 func TestAbruptEnd(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -177,7 +177,7 @@ func TestAbruptEnd(t *testing.T) {
 	})
 }
 
-// The goodbye overtakes messages that the layer above has not taken yet.
+// A bye may arrive while messages before it wait for the handler. They are still delivered first.
 func TestGoodbyeWaitsForMessages(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -200,7 +200,7 @@ func TestGoodbyeWaitsForMessages(t *testing.T) {
 	})
 }
 
-// Half-open: the client is gone without a word, and data is on the way.
+// A half-open connection: the client is gone without a bye, and data is in flight.
 // RL-102.
 func TestHalfOpenPeer(t *testing.T) {
 	in(t, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestHalfOpenPeer(t *testing.T) {
 		began := time.Now()
 		p.hear(t, 1)
 		time.Sleep(9900 * time.Millisecond)
-		p.hear(t, 1) // new data is no progress
+		p.hear(t, 1) // new data does not count as progress
 		if !p.host.open() {
 			t.Fatal("ended too early")
 		}
@@ -221,7 +221,7 @@ func TestHalfOpenPeer(t *testing.T) {
 		if end.ByHost != messages.CloseWriteTimeout || !errors.Is(end.Err, os.ErrDeadlineExceeded) {
 			t.Errorf("the host's end: %+v", end)
 		}
-		if took := p.host.endAt.Sub(began); took.Truncate(time.Millisecond) != 11*time.Second { // and the goodbye
+		if took := p.host.endAt.Sub(began); took.Truncate(time.Millisecond) != 11*time.Second { // the timeout and byeMax
 			t.Errorf("it took %v", took)
 		}
 		p.finish()
@@ -250,7 +250,7 @@ func TestSilentHost(t *testing.T) {
 	})
 }
 
-// watchful makes a pair whose client looks whether its host is there.
+// watchful makes a pair whose client pings a silent host (stallMax).
 func watchful(t *testing.T, stallMax time.Duration) *pair {
 	p := connect(t, 1, weather{})
 	p.stream.e.lock()
@@ -259,8 +259,8 @@ func watchful(t *testing.T, stallMax time.Duration) *pair {
 	return p
 }
 
-// TestMuteHost: a host of whom nothing comes any more is found out in time,
-// whatever the client does meanwhile; its fast messages ask for no answer.
+// TestMuteHost checks that the client detects a host from which nothing arrives any more. It must do so in time,
+// whatever it does meanwhile. Its fast messages cause no answer.
 func TestMuteHost(t *testing.T) {
 	const most = 2800 * time.Millisecond
 	for name, during := range map[string]func(p *pair){
@@ -276,13 +276,13 @@ func TestMuteHost(t *testing.T) {
 	} {
 		named(t, name, func(t *testing.T) {
 			p := watchful(t, most)
-			for range 5 { // silent, and answering
+			for range 5 { // silence, and then answers
 				time.Sleep(8 * time.Second)
 				p.say(t, 1)
 				p.conn.OpenFast(func([]byte) {})
 			}
 			time.Sleep(time.Second)
-			p.conn.Ping([]byte("1")) // the last that is heard
+			p.conn.Ping([]byte("1")) // the last record that arrives
 			synctest.Wait()
 			time.Sleep(time.Millisecond)
 			p.a.out.set(weather{loss: 1})
@@ -300,7 +300,7 @@ func TestMuteHost(t *testing.T) {
 	}
 }
 
-// TestMuteForAMoment: what is lost, late or dark for two seconds is no dead path.
+// TestMuteForAMoment checks that loss, delay or a gap of two seconds does not count as a dead path.
 // RL-105.
 func TestMuteForAMoment(t *testing.T) {
 	for name, w := range map[string]weather{"calm": {}, "a fifth is lost": {loss: 0.2}} {
@@ -323,8 +323,8 @@ func TestMuteForAMoment(t *testing.T) {
 	}
 }
 
-// TestStoppedProcess: a client whose timer comes late, because its process was
-// stopped, asks before it gives up.
+// TestStoppedProcess checks a client whose timer fires late because its process was stopped. It must
+// ping the host before it ends the connection.
 // RL-115.
 func TestStoppedProcess(t *testing.T) {
 	in(t, func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestStoppedProcess(t *testing.T) {
 		e := p.stream.e
 		time.Sleep(time.Second)
 		e.lock()
-		e.start = e.start.Add(-time.Minute) // it is a minute later
+		e.start = e.start.Add(-time.Minute) // now it is a minute later
 		e.set.silenceMax = time.Hour
 		e.leave()
 		time.Sleep(time.Second)
@@ -343,18 +343,18 @@ func TestStoppedProcess(t *testing.T) {
 	})
 }
 
-// TestStoppedHost: a host that stood still finds what its peers have acknowledged meanwhile, and ends who still
-// acknowledges nothing.
+// TestStoppedHost checks that a paused host first processes the acks that arrived meanwhile. It ends only
+// connections whose peers still acknowledge nothing.
 // RL-115.
 func TestStoppedHost(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
 		e := p.conn.e
-		p.b.out.set(weather{loss: 1}) // what the peer acknowledges is not read yet
+		p.b.out.set(weather{loss: 1}) // the peer's acks are not read yet
 		p.hear(t, 1)
 		time.Sleep(time.Second)
 		e.lock()
-		e.start = e.start.Add(-20 * time.Second) // it is 20 s later
+		e.start = e.start.Add(-20 * time.Second) // now it is 20 s later
 		e.leave()
 		time.Sleep(2 * time.Second)
 		if e.phaseNow() != phaseOpen {
@@ -413,7 +413,7 @@ func TestPanicsCostOneConnection(t *testing.T) {
 			if end := p.client.end(t); end.Code != uint16(c.ends) && c.ends == messages.CloseInternalError {
 				t.Errorf("the client's end: %+v", end)
 			}
-			p.conn.SetSource(nil) // nothing is locked
+			p.conn.SetSource(nil) // does not block: no lock is held
 			if n := p.count.ConnectionPanics.Load(); n != 1 {
 				t.Errorf("%d panics counted", n)
 			}
@@ -467,7 +467,7 @@ func TestListenerCloses(t *testing.T) {
 	})
 }
 
-// Close returns, also when the handler calls it.
+// Close returns even if the handler calls it.
 func TestCloseFromTheHandler(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})

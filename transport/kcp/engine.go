@@ -19,28 +19,31 @@ import (
 const (
 	// windowSegments is KCP's window in each direction, in segments of about 1.2 KB.
 	windowSegments = 128
-	// pendingSegments is the receive window before the login, and the send window until the peer has told its own: twice as many
-	// buffers of 1500 bytes are the most that KCP holds for a peer without a login.
+	// pendingSegments is the receive window before the login, and the send window until the peer has announced its own.
+	// So KCP holds at most 2*pendingSegments buffers of 1500 bytes for a peer without a login.
 	pendingSegments = 16
 
-	// MessageMax is the largest message in either direction, in bytes: one window.
+	// MessageMax is the largest message in either direction, in bytes. It fills one window.
 	MessageMax = windowSegments * segmentDataMax
 )
 
 // never is the due time of something that is not due.
 const never = time.Duration(math.MaxInt64)
 
-// owner is the Conn or Stream on an engine.
+// owner is the Conn or Stream that uses an engine.
 type owner interface {
-	// refill puts queued messages into the engine while it has room, and reports whether there may be more. The lock is held.
+	// refill moves queued messages into the engine while it has room, and reports whether
+	// there may be more. The engine's lock is held.
 	refill() (more bool)
-	// ending is called once, before onClosed, with the lock held: from then on only a drain calls refill.
+	// ending is called once, before onClosed, with the engine's lock held. After it, refill is
+	// called only to drain the queue in phaseDrain.
 	ending()
-	// onMessage, onAlive and onClosed (once, last) are called one at a time and may wait. The bytes are valid during the call.
+	// onMessage, onAlive and onClosed are called one at a time and may block. onClosed is called once, as the last of
+	// them. The bytes are valid only during the call.
 	onMessage(message []byte)
 	onAlive(pong []byte)
 	onClosed(end ended)
-	// onDatagram is called by the carrier's reader and must not wait.
+	// onDatagram is called by the carrier's reader and must not block.
 	onDatagram(b []byte)
 }
 
@@ -50,8 +53,8 @@ type settings struct {
 	log           zerolog.Logger
 	writeTimeout  time.Duration
 	closeLinger   time.Duration
-	silenceMax    time.Duration // without any record from the peer; 0: no limit
-	stallMax      time.Duration // the same with a peerCheck; 0: no peerCheck
+	silenceMax    time.Duration // longest time without any record from the peer; 0 for no limit
+	stallMax      time.Duration // the same limit while peerCheck pings; 0 disables peerCheck
 	receiveWindow int
 	messageMax    int
 	wantsAlive    bool // call owner.onAlive
@@ -59,18 +62,18 @@ type settings struct {
 	clock         *clock
 }
 
-// engine is one connection: KCP, the frames around it, and its timer. What changes it runs between lock and leave: methods that
-// do not call lock expect it to be held. engine implements dtls.Handler and wire.Sink.
+// engine is one connection: KCP, its framing and its timer. State changes only between lock and leave. Methods that do
+// not call lock expect the caller to hold it. engine implements dtls.Handler and wire.Sink.
 type engine struct {
 	// set once
 	carrier Carrier
 	owner   owner
 	set     settings
 	start   time.Time
-	handUp  func() // deliver, bound once, so that it allocates nothing
+	handUp  func() // deliver, bound once to avoid an allocation per use
 
 	mu  sync.Mutex
-	now time.Duration // since start, when the lock was taken
+	now time.Duration // time since start at the last call of lock
 
 	phase     phase
 	ending    ending
@@ -86,54 +89,54 @@ type engine struct {
 type sending struct {
 	backlog     bool   // the owner may have more messages
 	oversize    bool   // the owner had a message that is too large for KCP
-	windowKnown bool   // the peer has told its window
-	window      uint16 // the peer's, in segments
-	next        uint32 // number of the first segment that was never sent
+	windowKnown bool   // the peer has announced its window
+	window      uint16 // the peer's receive window, in segments
+	next        uint32 // number of the first segment that has not been sent yet
 	input       inputState
 	held        heldAcks
 	probe       lossProbe
-	unanswered  int           // resends since the peer was found to acknowledge nothing
-	resentAt    time.Duration // when the last of them was
-	ackedAt     time.Duration // when something was acknowledged, or the first unacknowledged data was queued
-	progressAt  time.Duration // when the peer last acknowledged something, or the first unacknowledged data was queued
+	unanswered  int           // number of resends while backing off since the last ack
+	resentAt    time.Duration // when the resend timer was last handled
+	ackedAt     time.Duration // when an ack last arrived, or the first unacknowledged data was queued
+	progressAt  time.Duration // when KCP.WaitSnd last decreased, or the first unacknowledged data was queued
 	rtt         rtt
-	clock       uint32 // KCP's clock minus ours, in milliseconds
+	clock       uint32 // offset of KCP's clock from the engine's, in milliseconds
 }
 
-// inputState says whether KCP is processing a datagram. Acks that it sends meanwhile are held.
+// inputState says whether KCP's Input is running. Acks that KCP sends while it runs are held.
 type inputState uint8
 
 const (
 	inputIdle inputState = iota
 	inputRunning
-	inputSent // running, and a packet has been written since it began
+	inputSent // running, and a packet was written since it began
 )
 
-// heldAcks is a data frame of acks that waits for data to ride with.
+// heldAcks is a data frame that contains only acks. It is sent together with the next data.
 type heldAcks struct {
-	d  *datagram // nil: none
+	d  *datagram // nil if no acks are held
 	to int
 }
 
-// lossProbe is a copy of the last data frame, for the case that its acks do not come.
+// lossProbe is a copy of the last data frame. It is sent again if no acks arrive.
 type lossProbe struct {
-	d        *datagram // nil with nothing in flight
-	from, to int       // the part to be sent again: type and segments, without acks before the first segment with data
-	pushes   int       // segments with data in it
-	sent     bool      // it was sent again since the last ack
+	d        *datagram // nil if nothing is in flight
+	from, to int       // the part that is sent again: the type, and the segments from the first data segment on
+	pushes   int       // number of data segments in it
+	sent     bool      // the frame was sent again since the last ack
 }
 
 type receiving struct {
-	window      int    // segments that KCP holds for us
-	messageMax  int    // bytes
+	window      int    // this side's receive window, in segments
+	messageMax  int    // largest accepted message, in bytes
 	next        uint32 // number of the next new segment
-	sentUna     uint32 // the una and window that the peer was sent last
+	sentUna     uint32 // sentUna and sentWindow are the una and window last sent to the peer
 	sentWindow  uint16
-	gap         bool // when they were sent, segments were missing or waited for room
+	gap         bool // sentUna was below next when it was sent: segments were missing, or had no room
 	freed       int  // messages handed up since the last flush
-	acks        int  // segments to be acknowledged
+	acks        int  // received data segments that are not acknowledged yet
 	heardAt     time.Duration
-	answers     int // pings and window questions of the peer since answersFrom
+	answers     int // pings and window requests of the peer since answersFrom
 	answersFrom time.Duration
 }
 
@@ -152,13 +155,13 @@ func newEngine(carrier Carrier, set settings) *engine {
 	return e
 }
 
-// lock takes the lock and the time.
+// lock takes the mutex and sets now.
 func (e *engine) lock() {
 	e.mu.Lock()
 	e.now = time.Since(e.start)
 }
 
-// leave acts on the changes since lock and unlocks. Then it starts the handover and closes the carrier, if due.
+// leave acts on the changes since lock and unlocks. Then, if due, it starts the handover goroutine and closes the carrier.
 func (e *engine) leave() {
 	if e.phase <= phaseDrain {
 		e.guarded(e.afterUpdate)
@@ -179,7 +182,8 @@ func (e *engine) leave() {
 	}
 }
 
-// afterUpdate acts on the state of KCP after a change.
+// afterUpdate acts on KCP's state after a change. It closes the connection after an oversize message, and stops the
+// resend timers once everything is acknowledged.
 func (e *engine) afterUpdate() {
 	if e.sending.oversize {
 		e.startClose(messages.CloseInternalError, errOversize, false)
@@ -235,10 +239,11 @@ var errCarrier = errors.New("kcp: the association ended")
 
 func (e *engine) drop(why counters.RecordDrop) { e.set.count.Records.Add(why, 1) }
 
-// heard notes a sign of life. Of other records than messages the owner is told at most every aliveEvery.
+// heard records that a record has arrived from the peer. If it is not a message, the owner is notified at most once per aliveEvery.
 func (e *engine) heard() {
 	e.receiving.heardAt, e.check.sent = e.now, 0
-	if e.phase <= phaseDrain && e.backsOff() { // not from a peer that is gone: it may be this side's path that is back
+	// This record shows that the peer is not gone. Perhaps only the path to it was broken and works again: resend soon.
+	if e.phase <= phaseDrain && e.backsOff() {
 		e.timer.resend = min(e.timer.resend, max(e.sending.resentAt+backOffMin, e.now))
 	}
 	h := &e.handover
@@ -266,7 +271,7 @@ func (e *engine) panicked(p any) {
 	e.leave()
 }
 
-// guarded runs a part of the engine, with the lock held. A panic ends the connection.
+// guarded calls turn with the lock held. A panic ends the connection.
 func (e *engine) guarded(turn func()) {
 	defer transport.Rescue(e.set.count, &e.set.log, "KCP", func(p any) {
 		e.handover.muted = true
@@ -279,7 +284,7 @@ func (e *engine) guarded(turn func()) {
 	turn()
 }
 
-// write sends one datagram. One that the carrier refuses is lost, as on the network.
+// write sends one datagram. A datagram that the carrier refuses is treated as lost on the network.
 func (e *engine) write(b []byte) bool {
 	if !e.carrier.Write(b) {
 		return false
@@ -303,5 +308,5 @@ func (e *engine) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) {
 	return e.room()
 }
 
-// Mark implements wire.Sink: it takes no marks, because pongs overtake messages.
+// Mark implements wire.Sink. It refuses all marks, because pongs overtake messages.
 func (e *engine) Mark(uint64) bool { return false }

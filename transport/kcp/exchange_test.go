@@ -12,7 +12,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// messageOf is a message of n bytes that no other number has.
+// messageOf returns a message of n bytes that differs for each number.
 func messageOf(number, n int) []byte {
 	b := make([]byte, n)
 	rng := rand.New(rand.NewPCG(uint64(number), uint64(n)))
@@ -36,8 +36,8 @@ func sameMessages(t *testing.T, what string, got, want [][]byte) {
 	}
 }
 
-// A message of the largest size passes, both ways. One over it is an error for the
-// client, and ends a connection of the host, whose sources cannot be told.
+// Messages of the largest size pass in both directions. For a larger one, the client gets an error. At the host it ends
+// the connection, because an error cannot be reported to a source.
 func TestLargestMessage(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connectFresh(t, 1, weather{}, Options{}, DialOptions{})
@@ -81,8 +81,7 @@ func TestLargestMessage(t *testing.T) {
 	})
 }
 
-// TestLatencyUnderLoss is the point of the loss probe: a lost message of a thin
-// flow is found missing without a later one.
+// TestLatencyUnderLoss shows the purpose of the loss probe: the loss of a message is detected even if no later message follows.
 func TestLatencyUnderLoss(t *testing.T) {
 	in(t, func(t *testing.T) {
 		messages := 20_000
@@ -110,7 +109,7 @@ func TestLatencyUnderLoss(t *testing.T) {
 		if q(.9) > time.Millisecond || q(.99) > 15*time.Millisecond || q(.999) > 80*time.Millisecond {
 			t.Error("a lost message takes too long")
 		}
-		// A lost message and a lost ack cost one each, 10 % in all, and a little more.
+		// A lost message and a lost ack cause one resend each, 10 % in total, and some more.
 		if r := p.count.Resent.Load(); int(r) < messages/20 || int(r) > messages/6 {
 			t.Errorf("%d resends of %d messages", r, messages)
 		}
@@ -118,12 +117,12 @@ func TestLatencyUnderLoss(t *testing.T) {
 	})
 }
 
-// Nothing is resent on a path that loses nothing, however long.
+// Nothing is resent on a path without loss, however long its delay is.
 func TestNoNeedlessResends(t *testing.T) {
 	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 150 * time.Millisecond} {
 		named(t, fmt.Sprint(delay), func(t *testing.T) {
 			p := connect(t, 1, weather{delay: delay})
-			for i := range 200 { // while the round trip is learnt
+			for i := range 200 { // so that the round trip is known
 				p.hear(t, 1)
 				time.Sleep(time.Duration(30+i%9) * time.Millisecond)
 			}
@@ -142,8 +141,7 @@ func TestNoNeedlessResends(t *testing.T) {
 	}
 }
 
-// A layer above that waits stops the peer, and nothing else: what it does not take
-// stays with the peer, in a bounded queue.
+// A layer above that blocks stops only its own peer. Messages that it does not accept stay with the peer, in a bounded queue.
 func TestSlowReader(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -167,11 +165,11 @@ func TestSlowReader(t *testing.T) {
 			t.Fatal("the stream took everything, though nobody reads")
 		default:
 		}
-		// A slow reader is no dead peer: its acks stop, but the window is closed.
+		// A slow reader must not count as a dead peer: it stops acknowledging, but its window is closed.
 		p.conn.Ping([]byte("still"))
 		time.Sleep(time.Second)
 		close(gate)
-		time.Sleep(100 * time.Millisecond) // the peer hears of it at once, not when it asks
+		time.Sleep(100 * time.Millisecond) // the peer is notified at once, not only when it asks
 		select {
 		case <-sent:
 		default:

@@ -10,10 +10,12 @@ import (
 	"troupe/transport"
 )
 
-// fastFrameMax is the largest frame of Fast.Send, in bytes of its Len: without type (1), number (6) and a longer length (1).
+// fastFrameMax is the largest Len of a frame that Fast.Send accepts, in bytes. The overhead is the type (1), the
+// number (6) and a longer length field (1).
 const fastFrameMax = datagramMax - 1 - 6 - 1
 
-// Fast is the outgoing side of the fast channel. No method blocks, and after Close none has an effect. Any goroutine may call them.
+// Fast is the fast channel of one connection. No method blocks, and after Close no method has an effect.
+// All methods are safe for concurrent use.
 type Fast struct {
 	e    *engine
 	live atomic.Bool
@@ -22,10 +24,11 @@ type Fast struct {
 	highest  int32 // number of the newest received packet; owned by the carrier's reader
 
 	mu     sync.Mutex
-	number int32 // of the next packet to be sent
+	number int32 // number of the next packet to send
 }
 
-// OpenFast implements transport.FastCarrier: datagrams in KCP's association. Numbers start at 0. The socket's reader calls onPacket.
+// OpenFast implements transport.FastCarrier. The datagrams use KCP's DTLS association. Their numbers start
+// at 0. The socket's reader calls onPacket.
 func (c *Conn) OpenFast(onPacket func(packet []byte)) transport.FastLink {
 	f := &Fast{e: c.e, onPacket: onPacket, highest: -1}
 	c.e.lock()
@@ -37,11 +40,11 @@ func (c *Conn) OpenFast(onPacket func(packet []byte)) transport.FastLink {
 	return f
 }
 
-// Ready reports whether Send can succeed: until Close, or the connection's end.
+// Ready reports whether Send can succeed. It is true until Close or the connection's end.
 func (f *Fast) Ready() bool { return f.live.Load() }
 
-// Send sends fr with the next number of the channel's own series (realtime.md 9). It takes no reference. False: the channel is
-// not ready, fr is too large (a Len over 1392 bytes, which is counted), or the kernel refused it.
+// Send sends fr with the next number of the fast channel (realtime.md 9). It takes no reference to fr. It returns false
+// if the channel is not ready, if fr.Len() is over 1392 bytes (which is counted), or if the kernel refused the datagram.
 func (f *Fast) Send(fr *wire.Frame) bool {
 	if !f.live.Load() {
 		return false
@@ -64,10 +67,10 @@ func (f *Fast) Send(fr *wire.Frame) bool {
 	return true
 }
 
-// Close ends the channel. A packet that is being handed up may still reach onPacket. Idempotent.
+// Close ends the channel. A packet that is being delivered may still reach onPacket. Close is idempotent.
 func (f *Fast) Close() { f.live.Store(false) }
 
-// onDatagram implements owner: it takes one unit of the fast channel, from the carrier's reader.
+// onDatagram implements owner. It handles one unit of the fast channel. The carrier's reader calls it.
 func (c *Conn) onDatagram(unit []byte) {
 	f := c.fast.Load()
 	switch {

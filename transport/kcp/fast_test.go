@@ -25,7 +25,7 @@ func (p *pair) droppedPackets(t *testing.T, why counters.Drop, want int64) {
 	}
 }
 
-// Section 9 of realtime.md: only a number above the highest seen counts.
+// Section 9 of realtime.md: only a number above the highest received one is accepted.
 func TestFastIn(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})

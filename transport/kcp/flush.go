@@ -18,5 +18,5 @@ import (
 //go:linkname flushKCP github.com/xtaci/kcp-go/v5.(*KCP).flush
 func flushKCP(k *kcpgo.KCP, kind kcpgo.FlushType) (next uint32)
 
-// The library starts goroutines for its own sessions, which this package does not use.
+// Stop the goroutines that the library starts for its own sessions, which this package does not use.
 func init() { kcpgo.SystemTimedSched.Close() }

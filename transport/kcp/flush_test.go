@@ -7,9 +7,8 @@ import (
 	kcpgo "github.com/xtaci/kcp-go/v5"
 )
 
-// The settings and the wait for a resend rest on a private method of this
-// version. When this test fails, the library was changed: read its kcp.go again
-// before the number here is.
+// The settings and the time of the next resend depend on a private method of this version of the library. If this test
+// fails, the library was changed. Read its kcp.go before you change the version here.
 func TestFlushIsTheLibrarys(t *testing.T) {
 	const version = "v5.6.72"
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -32,7 +31,7 @@ func TestFlushIsTheLibrarys(t *testing.T) {
 	if len(out) != 1 || string(out[0][kcpgo.IKCP_OVERHEAD:]) != "at once" {
 		t.Fatalf("a message is not sent at once: %q", out)
 	}
-	if next < 190 || next > 200 { // the timeout before the first round trip
+	if next < 190 || next > 200 { // KCP's timeout before the first round trip
 		t.Errorf("the resend is due in %d ms, want 200", next)
 	}
 	if why := checkSegments(out[0]); why != 0 {

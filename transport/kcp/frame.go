@@ -22,11 +22,11 @@ const (
 const (
 	// datagramMax is the largest datagram, in bytes.
 	datagramMax = dtls.PlainMax
-	// dataMax is the largest data frame. With DTLS, UDP and IPv6 it fits the 1280 bytes of every IPv6 path.
+	// dataMax is the largest data frame, in bytes. With DTLS, UDP and IPv6 headers it fits 1280 bytes, the minimum MTU of IPv6.
 	dataMax = 1200
-	// controlMax is the largest payload of a ping, as with WebSocket.
+	// controlMax is the largest payload of a ping, in bytes. It is the same as for WebSocket.
 	controlMax = 125
-	// byeTextMax is the largest reason text: controlMax without the code.
+	// byeTextMax is the largest reason text, in bytes: controlMax minus the two bytes of the code.
 	byeTextMax = controlMax - 2
 )
 
@@ -34,7 +34,7 @@ type datagram [datagramMax]byte
 
 var datagrams = sync.Pool{New: func() any { return new(datagram) }}
 
-// appendBye appends a bye frame; text is cut at byeTextMax.
+// appendBye appends a bye frame. It truncates text to byeTextMax bytes.
 func appendBye(dst []byte, code uint16, text string) []byte {
 	dst = binary.BigEndian.AppendUint16(append(dst, byte(frameBye)), code)
 	return append(dst, text[:min(len(text), byeTextMax)]...)
@@ -48,8 +48,8 @@ func parseBye(body []byte) (code uint16, text string, ok bool) {
 }
 
 const (
-	smallBuffer = 2 << 10  // nearly all messages of clients
-	largeBuffer = 64 << 10 // the largest that a host takes by default
+	smallBuffer = 2 << 10  // fits nearly all messages of clients
+	largeBuffer = 64 << 10 // fits the largest message that a host accepts by default
 )
 
 // buffer holds one message while it is handed up.

@@ -7,7 +7,7 @@ import (
 	kcpgo "github.com/xtaci/kcp-go/v5"
 )
 
-// splitRecords cuts fuzzed bytes into records: a length of two bytes, then as much.
+// splitRecords splits fuzzed bytes into records. Each has a length of two bytes and that many bytes.
 func splitRecords(b []byte) (records [][]byte) {
 	for len(b) >= 2 {
 		n := min(int(binary.BigEndian.Uint16(b)%2049), len(b)-2)
@@ -24,8 +24,7 @@ func joinRecords(records ...[]byte) (b []byte) {
 	return b
 }
 
-// FuzzOnRecord gives an open connection records of a hostile peer: no panic, and
-// what it holds stays within its bounds.
+// FuzzOnRecord passes records of a hostile peer to an open connection. It must not panic, and its memory must stay within its limits.
 func FuzzOnRecord(f *testing.F) {
 	ack := forged{cmd: kcpgo.IKCP_CMD_ACK, number: 1, una: 1}
 	f.Add(joinRecords(dataFrame(forged{data: []byte("one")}), dataFrame(forged{number: 1, data: []byte("two")}, ack)))
@@ -62,7 +61,7 @@ func FuzzOnRecord(f *testing.F) {
 	})
 }
 
-// FuzzSegments: what passes the check, KCP takes without a panic, and to the end.
+// FuzzSegments checks that KCP processes everything that passes checkSegments completely and without a panic.
 func FuzzSegments(f *testing.F) {
 	f.Add(dataFrame(forged{data: []byte("one")}, forged{cmd: kcpgo.IKCP_CMD_ACK, una: 3})[1:])
 	f.Add(dataFrame(forged{data: make([]byte, 1501)})[1:])

@@ -14,8 +14,7 @@ import (
 	"troupe/transport"
 )
 
-// recorder is the layer above a Conn. It checks that calls come one at a time,
-// and none after OnClosed.
+// recorder is the layer above a Conn. It checks that its methods are called one at a time, and not after OnClosed.
 type recorder struct {
 	t        testing.TB
 	conn     transport.Conn
@@ -100,7 +99,7 @@ func (r *recorder) open() bool {
 	return len(r.ends) == 0
 }
 
-// listener is the layer above a Stream.
+// listening is the layer above a Stream.
 type listening struct {
 	t         testing.TB
 	onMessage func(b []byte)
@@ -188,7 +187,7 @@ func (o *outbox) len() int {
 	return len(o.frames)
 }
 
-// frameOf is a frame of about n bytes, numbered.
+// frameOf returns a frame of about n bytes that identifies its number.
 func frameOf(number, n int) *wire.Frame {
 	return wire.NewFrame(&wire.Header{OpCode: 7, Sender: int32(number + 1), Payload: make([]byte, n)})
 }
@@ -213,13 +212,12 @@ type pair struct {
 	source *outbox
 	stream *Stream
 	client *listening
-	a, b   *end // the host's, the client's
+	a, b   *end // a is the host's end, b the client's
 	l      *Listener
-	count  *counters.Set // the host's
+	count  *counters.Set // the host's counters
 }
 
-// connect makes a pair, logged in and with the round trip known. It works inside
-// a synctest bubble only.
+// connect makes a pair that has logged in and knows its round trip. It works only inside a synctest bubble.
 func connect(t testing.TB, seed uint64, w weather) *pair {
 	p := connectFresh(t, seed, weather{}, Options{}, DialOptions{})
 	p.conn.LoggedIn()
@@ -252,7 +250,7 @@ func connectFresh(t testing.TB, seed uint64, w weather, o Options, d DialOptions
 	return p
 }
 
-// hear sends n small frames to the client.
+// hear sends n small frames from the host to the client.
 func (p *pair) hear(t testing.TB, n int) {
 	t.Helper()
 	for i := range n {
@@ -261,7 +259,7 @@ func (p *pair) hear(t testing.TB, n int) {
 	p.conn.Flush()
 }
 
-// say sends n small messages to the host.
+// say sends n small messages from the client to the host.
 func (p *pair) say(t testing.TB, n int) {
 	t.Helper()
 	for i := range n {
@@ -277,7 +275,7 @@ func frameBytes(number, n int) []byte {
 	return slices.Clone(f.Unit())
 }
 
-// waiting is how many segments KCP holds.
+// waiting returns how many unacknowledged segments KCP has.
 func (e *engine) waiting() int {
 	e.lock()
 	defer e.leave()
@@ -290,7 +288,7 @@ func (e *engine) phaseNow() phase {
 	return e.phase
 }
 
-// finish ends what is left of a pair, so that a bubble can end.
+// finish ends both sides of a pair, so that the bubble can end.
 func (p *pair) finish() {
 	p.stream.Abort()
 	p.a.close(errPathClosed)
@@ -304,7 +302,7 @@ func in(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
-// named is in as a part of a test.
+// named runs a subtest in a bubble.
 func named(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { in(t, f) })

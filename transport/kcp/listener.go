@@ -10,8 +10,8 @@ import (
 	"troupe/transport/internal/openset"
 )
 
-// Listener is the Acceptor of a dtls.Endpoint, and makes a connection of each association. Its methods are safe for concurrent
-// use. A connection that has received a bye does not count as open, although it answers repeated ones for one second.
+// Listener is the Acceptor of a dtls.Endpoint. It makes a Conn for each association. Its methods are safe for concurrent
+// use. A connection that has received a bye no longer counts as open, although it answers repeated byes for one second.
 type Listener struct {
 	openset.Set[*Conn]
 
@@ -24,7 +24,7 @@ type Listener struct {
 	closed bool
 }
 
-// NewListener returns a Listener that asks acceptor, which must not block, about each new connection.
+// NewListener returns a Listener that asks acceptor about each new connection. acceptor must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
 	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: &workerPool{idleMax: 16}, clock: newClock()}
 }
@@ -37,7 +37,8 @@ func (l *Listener) Accept(a *dtls.Association) dtls.Handler {
 	return nil
 }
 
-// accept makes the connection of a carrier, or returns nil: refused without a word. One that the acceptor refuses gets a bye.
+// accept makes the connection of a carrier, or returns nil to refuse it silently. If the acceptor
+// refuses the connection, the peer gets a bye.
 func (l *Listener) accept(carrier Carrier) *engine {
 	l.mu.Lock()
 	closed := l.closed
@@ -68,7 +69,7 @@ func (l *Listener) accept(carrier Carrier) *engine {
 	return c.e
 }
 
-// ask lets the acceptor decide on a connection.
+// ask lets the acceptor accept or refuse a connection.
 func (l *Listener) ask(c *Conn) {
 	var handler transport.Handler
 	refusal := messages.CloseInternalError
@@ -77,7 +78,7 @@ func (l *Listener) ask(c *Conn) {
 		if refused {
 			handler = transport.Nobody{}
 		}
-		c.e.lock() // the timer of a connection that closes already may fire
+		c.e.lock() // c may be closing already, so its timer may read handler
 		c.handler = handler
 		c.e.leave()
 		if refused {
@@ -88,7 +89,7 @@ func (l *Listener) ask(c *Conn) {
 	handler, refusal = l.acceptor.Accept(c)
 }
 
-// Close makes Accept refuse from now on; open connections stay. Idempotent.
+// Close makes Accept refuse new associations. Open connections stay open. Close is idempotent.
 func (l *Listener) Close() {
 	l.mu.Lock()
 	l.closed = true

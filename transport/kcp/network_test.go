@@ -14,27 +14,27 @@ import (
 
 var errPathClosed = errors.New("path closed")
 
-// weather is what a path does to datagrams, each with its own probability.
+// weather has the probabilities with which a path loses, doubles and reorders datagrams, and its delays.
 type weather struct {
 	loss, double, reorder float64
 	delay, jitter         time.Duration
 }
 
-// path is one direction between two ends: a heap of datagrams on the way, and a
-// timer while there are any. It has no goroutine of its own.
+// path is one direction between two ends. It has the datagrams in flight, and a timer while there
+// are any. It has no goroutine of its own.
 type path struct {
 	mu      sync.Mutex
 	rng     *rand.Rand
 	weather weather
-	lose    func(b []byte) bool // loses by content; nil: by the weather alone
-	on      []flying            // sorted by arrival
+	lose    func(b []byte) bool // loses datagrams by content; if nil, only weather decides
+	on      []flying            // datagrams in flight, sorted by arrival
 	seq     int
 	running bool
 	to      dtls.Handler
 	closed  bool
 	written int
-	seen    func(b []byte) // every datagram that arrives; may be nil
-	busy    sync.Mutex     // one OnRecord at a time
+	seen    func(b []byte) // called with every datagram that arrives; may be nil
+	busy    sync.Mutex     // held during OnRecord
 }
 
 type flying struct {
@@ -49,7 +49,7 @@ func (p *path) set(w weather) {
 	p.mu.Unlock()
 }
 
-// sent is how many datagrams were written.
+// sent returns how many datagrams were written.
 func (p *path) sent() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,14 +98,14 @@ func (p *path) send(b []byte) bool {
 	return true
 }
 
-// kick sees to it that what is on its way arrives. The caller holds mu.
+// kick starts the delivery of the datagrams in flight. The caller holds mu.
 func (p *path) kick() {
 	if p.running || len(p.on) == 0 {
 		return
 	}
 	p.running = true
-	// Not at once: in a bubble, Go 1.26 runs such a timer in the goroutine that sets
-	// it, and two at a time crash the race detector.
+	// The delay is at least 1 ns: in a bubble, Go 1.26 runs a timer without a delay in the goroutine that sets it, and
+	// two of them at the same time crash the race detector.
 	time.AfterFunc(max(time.Until(p.on[0].at), 1), p.arrive)
 }
 
@@ -139,13 +139,13 @@ func (p *path) shut() {
 	p.mu.Unlock()
 }
 
-// end is one end of a network: the Carrier of one engine.
+// end is one end of a network. It is the Carrier of one engine.
 type end struct {
 	name     byte
 	out, in  *path
 	once     sync.Once
 	peer     *end
-	silently bool // Close says nothing to the peer
+	silently bool // Close does not notify the peer
 	unread   atomic.Bool
 }
 
@@ -164,7 +164,7 @@ func (e *end) RemoteAddr() netip.AddrPort {
 
 func (e *end) Close() { e.close(dtls.ErrClosed) }
 
-// close ends this end, and the other as a close_notify would.
+// close ends this end. It also ends the other one, as a close_notify would.
 func (e *end) close(err error) {
 	e.once.Do(func() {
 		e.out.shut()
@@ -173,7 +173,7 @@ func (e *end) close(err error) {
 			go e.peer.close(dtls.ErrPeerClosed)
 		}
 		go func() {
-			e.in.busy.Lock() // behind the record in hand
+			e.in.busy.Lock() // after the current record
 			defer e.in.busy.Unlock()
 			if h := e.in.handlerNow(); h != nil {
 				h.OnClosed(err)
@@ -194,7 +194,7 @@ func (p *path) connect(h dtls.Handler) {
 	p.mu.Unlock()
 }
 
-// network makes two ends; up goes from b to a.
+// network makes two ends. Their path up goes from b to a.
 func network(seed uint64, w weather) (a, b *end) {
 	down := &path{rng: rand.New(rand.NewPCG(seed, 1)), weather: w}
 	up := &path{rng: rand.New(rand.NewPCG(seed, 2)), weather: w}

@@ -13,34 +13,36 @@ import (
 	"troupe/transport"
 )
 
-// Carrier is the datagram path under a connection: a *dtls.Association.
+// Carrier is the datagram path that a connection uses: a *dtls.Association.
 type Carrier interface {
-	// Write sends a datagram of at most dtls.PlainMax bytes, or returns false. It does not block, keep b or call the connection back.
+	// Write sends a datagram of at most dtls.PlainMax bytes and reports whether it was sent. It does not block, does
+	// not retain b, and does not call back into the connection.
 	Write(b []byte) bool
 	RemoteAddr() netip.AddrPort
-	// Unread reports whether datagrams wait to be read, perhaps the peer's.
+	// Unread reports whether the socket has many unread datagrams. They may be from any peer.
 	Unread() bool
 	// Close ends the path; it may call OnClosed.
 	Close()
 }
 
-// Options configure a Listener. Zero values are defaults.
+// Options configure a Listener. A zero value means the default.
 type Options struct {
-	Admission *transport.Admission // limits peers without a login; nil for none
-	Counters  *counters.Set        // nil: a private Set
-	Log       zerolog.Logger       // except for panics, connections log at debug level only
-	NextID    func() uint64        // connection ids; shared by all transports
+	Admission *transport.Admission // limits peers without a login; nil for no limits
+	Counters  *counters.Set        // nil for a private Set
+	Log       zerolog.Logger       // connections log at debug level only, except for panics
+	NextID    func() uint64        // returns connection ids, which are unique across all transports
 
-	// WriteTimeout is how long a peer may acknowledge nothing before it is closed with 4007; default 10 s (reliability.md 2.7).
+	// WriteTimeout is how long a peer may fail to acknowledge sent data before the connection is closed with 4007.
+	// The default is 10 s (reliability.md 2.7).
 	WriteTimeout time.Duration
-	// CloseLinger is how long Close sends queued messages; default 1 s. The bye has another second.
+	// CloseLinger is how long Close keeps sending queued messages. The default is 1 s. The bye may take another second.
 	CloseLinger time.Duration
 }
 
 const (
-	// messageBytesMax is the largest inbound message. A larger one closes the connection with 1009 (realtime.md 13, D-114).
+	// messageBytesMax is the largest inbound message, in bytes. A larger one closes the connection with 1009 (realtime.md 13, D-114).
 	messageBytesMax = wire.UnitMax
-	// pendingMessageBytesMax is the same before LoggedIn; so is a window of 16 segments.
+	// pendingMessageBytesMax replaces messageBytesMax before LoggedIn. Until then the window is limited to pendingSegments, too.
 	pendingMessageBytesMax = 8 << 10
 )
 

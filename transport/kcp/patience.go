@@ -2,29 +2,30 @@ package kcp
 
 import "time"
 
-// What nothing has come for is not missing while it may lie in the socket: a host that is behind would send everything again,
-// ping everybody and end live connections, and be even further behind. So what is due because nothing has come from the peer
-// waits while the socket has datagrams that are not read yet, for patienceMax at most.
+// A missing ack may have arrived already and still be unread in this host's socket. If an overloaded host ignored that,
+// it would resend everything, ping everybody and end live connections, and fall even further behind. So actions caused
+// by a silent peer are postponed while the socket has many unread datagrams, for at most patienceMax.
 const (
-	patienceMin  = 2 * time.Millisecond  // until the socket is asked again; then twice as long each time,
-	patienceStep = 32 * time.Millisecond // up to this
-	patienceMax  = 250 * time.Millisecond
+	patienceMin  = 2 * time.Millisecond  // pause before the socket is checked again; each pause is longer
+	patienceStep = 32 * time.Millisecond // the longest pause
+	// patienceMax is the longest postponement.
+	patienceMax = 250 * time.Millisecond
 )
 
-// patience is the state of waiting for the socket to be read.
+// patience is the state of a postponement.
 type patience struct {
-	until time.Duration // when the socket is asked again
-	at    time.Duration // when it was asked first; never: not
-	about time.Duration // what it waits with: the time of missed
+	until time.Duration // when the socket is checked again
+	at    time.Duration // when the postponement began; never if there is none
+	about time.Duration // the result of missed that is postponed
 }
 
-// missed returns when something is due because nothing has come from the peer.
+// missed returns the earliest time at which this side must act because the peer is silent.
 func (e *engine) missed() time.Duration {
 	t := &e.timer
 	return min(t.resend, t.probe, t.ping, e.stalled(), e.silent(), e.checkDue())
 }
 
-// isPatient reports whether what is due because nothing has come waits.
+// isPatient reports whether the actions of missed are postponed now.
 func (e *engine) isPatient() bool {
 	p, missed := &e.timer.patience, e.missed()
 	if e.now < p.until {

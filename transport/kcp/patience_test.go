@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A side whose socket is not read yet does not take for lost what may lie in it.
+// A side with many unread datagrams in its socket does not treat the acks that may be among them as lost.
 // RL-115.
 func TestNothingIsMissedThatIsNotRead(t *testing.T) {
 	for name, c := range map[string]struct {
-		unread time.Duration // for how long the host's socket is not read
-		acked  time.Duration // when the peer's acks come
-		least  int64         // messages sent again in a second
+		unread time.Duration // for how long the host's socket has many unread datagrams
+		acked  time.Duration // when the peer's acks arrive
+		least  int64         // minimum number of messages that are sent again within a second
 		most   int64
 	}{
 		"read":            {0, 140 * time.Millisecond, 2, 9},
@@ -24,12 +24,12 @@ func TestNothingIsMissedThatIsNotRead(t *testing.T) {
 		named(t, name, func(t *testing.T) {
 			p := connect(t, 1, weather{})
 			before := p.count.Resent.Load()
-			p.b.out.set(weather{loss: 1}) // the peer's acks
+			p.b.out.set(weather{loss: 1}) // drops the peer's acks
 			p.a.unread.Store(c.unread > 0)
 			time.AfterFunc(c.unread, func() { p.a.unread.Store(false) })
 			back := time.AfterFunc(c.acked, func() {
 				p.b.out.set(weather{})
-				p.say(t, 1) // with all acks
+				p.say(t, 1) // carries all acks
 			})
 			p.hear(t, 1)
 			time.Sleep(time.Second)

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// ackDelay is how long an ack waits for data to ride on.
+	// ackDelay is how long an ack waits to be sent together with data.
 	ackDelay = 4 * time.Millisecond
-	// acksMax is how many segments may wait for it.
+	// acksMax is how many acks may wait. When it is reached, they are sent at once.
 	acksMax = 8
-	// freedMax is how many messages are handed up before a peer is told that a closed window is open again.
+	// freedMax is how many messages are handed up before this side announces to the peer that its closed window is open again.
 	freedMax = 32
-	// aliveEvery is the shortest time between two signs of life without a message.
+	// aliveEvery is the shortest interval between two calls of onAlive without a pong.
 	aliveEvery = 500 * time.Millisecond
 )
 
-// onData takes the body of a data frame.
+// onData handles the body of a data frame.
 func (e *engine) onData(body []byte) {
 	if why := checkSegments(body); why != 0 {
 		e.drop(why)
@@ -35,12 +35,12 @@ func (e *engine) onData(body []byte) {
 	e.leave()
 }
 
-// takeIn gives a checked body to KCP, and sends acks and data that have become due.
+// takeIn passes a checked body to KCP, and sends acks and data that have become due.
 func (e *engine) takeIn(body []byte) {
 	s, t := &e.sending, &e.receiving
 	a := note(body, &t.next, t.sentUna+uint32(t.window))
 	if int(a.frgMax) >= t.window {
-		// It has more segments than ever fit the window, so it never completes.
+		// The message has more segments than the window holds, so it can never be completed.
 		e.startClose(messages.CloseMessageTooBig, errTooBig, false)
 		return
 	}
@@ -54,7 +54,8 @@ func (e *engine) takeIn(body []byte) {
 		e.startClose(messages.CloseProtocolError, errProtocol, false)
 		return
 	}
-	if sent { // KCP's Input sends all acks, and does not tell when the next resend is due
+	// KCP's Input has sent all acks. It does not return when the next resend is due.
+	if sent {
 		t.acks, e.timer.ack = 0, never
 		e.timer.resend = min(e.timer.resend, e.now+resendMin)
 	} else {
@@ -62,7 +63,7 @@ func (e *engine) takeIn(body []byte) {
 	}
 	e.handover.set(pendingMessage, e.kcp.PeekSize() >= 0)
 
-	// A larger window may let segments go that did not fit the old one.
+	// A larger window may admit segments that did not fit the old one.
 	opened := a.window > s.window && e.kcp.WaitSnd() > int(s.window)
 	s.window = a.window
 	if !s.windowKnown {
@@ -105,33 +106,33 @@ func (e *engine) takeIn(body []byte) {
 	}
 }
 
-// input runs KCP's Input. What it is known to panic on, checkSegments has refused.
+// input runs KCP's Input. checkSegments has already refused the bodies on which it is known to panic.
 func (e *engine) input(body []byte) (ok bool) {
 	defer transport.Rescue(e.set.count, &e.set.log, "KCP input", nil)
 	return e.kcp.Input(body, kcpgo.IKCP_PACKET_REGULAR, false) == 0
 }
 
-// widen raises the limits after the login: larger messages, a larger window.
+// widen raises the limits after the login: it allows larger messages and a larger window.
 func (e *engine) widen(messageMax int) {
 	e.receiving.window, e.receiving.messageMax = windowSegments, messageMax
 	e.kcp.WndSize(0, windowSegments)
 }
 
-// handover is what waits to be handed up to the owner, and who does it.
+// handover is what is pending for the owner, and whether a goroutine is delivering it.
 type handover struct {
 	pending pending
-	running bool // a goroutine hands up
-	muted   bool // this side closes: only the end is handed up
+	running bool // the handover goroutine is running
+	muted   bool // this side is closing: only the end is delivered
 	aliveAt time.Duration
-	pong    []byte // the payload of pendingPong; nil until the first
+	pong    []byte // the payload of pendingPong; nil until the first pong
 }
 
-// pending is a set of what waits for the owner.
+// pending is the set of deliveries that wait for the owner.
 type pending uint8
 
 const (
 	pendingPong    pending = 1 << iota
-	pendingMessage         // KCP has at least one
+	pendingMessage         // KCP has at least one complete message
 	pendingAlive           // a sign of life without a message
 )
 
@@ -144,7 +145,7 @@ func (h *handover) set(p pending, on bool) {
 	}
 }
 
-// delivery is what is handed up by one call of the owner.
+// delivery is the kind of one call of the owner.
 type delivery uint8
 
 const (
@@ -155,7 +156,7 @@ const (
 	gotEnd
 )
 
-// hasDelivery reports whether there is something to be handed up.
+// hasDelivery reports whether anything must be delivered.
 func (e *engine) hasDelivery() bool {
 	switch e.ending.report {
 	case endReported:
@@ -172,7 +173,7 @@ func (e *engine) deliver() {
 	}
 }
 
-// deliverSome hands up what is pending. It returns false if the owner has panicked.
+// deliverSome delivers what is pending. It returns false if the owner has panicked.
 func (e *engine) deliverSome() (done bool) {
 	buf := takeBuffer(smallBuffer)
 	defer func() { giveBuffer(buf) }()
@@ -182,7 +183,7 @@ func (e *engine) deliverSome() (done bool) {
 		var what delivery
 		var n int
 		e.guarded(func() { what, n = e.takeDelivery(&buf) })
-		if what == noDelivery && e.ending.report == endFinal { // takeDelivery has panicked
+		if what == noDelivery && e.ending.report == endFinal { // takeDelivery has panicked: report the end
 			what, n = e.takeDelivery(&buf)
 		}
 		e.leave()
@@ -207,7 +208,7 @@ func (e *engine) takeDelivery(buf **buffer) (what delivery, n int) {
 	h := &e.handover
 	if !h.muted && h.pending != 0 && e.ending.report != endReported {
 		h.aliveAt = e.now
-		switch { // each of them is a sign of life itself
+		switch { // each case also counts as a sign of life
 		case h.has(pendingPong):
 			h.set(pendingPong|pendingAlive, false)
 			return gotPong, copy((*buf).b, h.pong)
@@ -229,7 +230,7 @@ func (e *engine) takeDelivery(buf **buffer) (what delivery, n int) {
 	return noDelivery, 0
 }
 
-// recv takes a message out of KCP; one over the limit closes the connection.
+// recv takes a message out of KCP. A message over the limit closes the connection.
 func (e *engine) recv(buf **buffer) (n int, ok bool) {
 	t, h := &e.receiving, &e.handover
 	size := e.kcp.PeekSize()

@@ -3,25 +3,28 @@ package kcp
 import "time"
 
 const (
-	// probeMin is the least time without an ack before the last data frame is sent again: above the peer's ack delay, below KCP's 30 ms.
+	// probeMin is the shortest wait for an ack before the last data frame is sent again. It is above
+	// the peer's ack delay and below KCP's 30 ms.
 	probeMin = 10 * time.Millisecond
-	// probeMax is the longest such time, also for a peer that delays its acks on purpose.
+	// probeMax is the longest wait for an ack before that resend, even if a peer delays its acks on purpose.
 	probeMax = time.Second
-	// probeFirst is used before the first sample.
+	// probeFirst is the wait before the first round trip sample.
 	probeFirst = 100 * time.Millisecond
-	// probeMargin is the least that is added to the mean: the peer may delay this ack and not earlier ones, or its timer may be late.
+	// probeMargin is the least time that is added to the mean round trip. The peer may delay this ack but not
+	// earlier ones, or its timer may fire late.
 	probeMargin = ackDelay + 2*time.Millisecond
-	// sampleMax is the longest credible round trip.
+	// sampleMax is the longest plausible round trip.
 	sampleMax = 10 * time.Second
 )
 
-// rtt estimates the round trip time (RFC 6298) for the loss probe; KCP's own estimate is private. Both use the time stamp that
-// an ack returns, so they know which copy of a segment was acknowledged.
+// rtt estimates the round trip time (RFC 6298) for the loss probe, because KCP's own estimate is private. Both use the
+// time stamp that an ack returns. It identifies which copy of a segment was acknowledged.
 type rtt struct {
 	mean, deviation time.Duration // mean is 0 before the first sample
 }
 
-// sample adds one round trip, in milliseconds. Only a broken or hostile peer causes values that it ignores.
+// sample adds one round trip, in milliseconds. It ignores negative values and values over sampleMax:
+// only a broken or hostile peer causes them.
 func (r *rtt) sample(ms int32) {
 	sample := max(time.Duration(ms)*time.Millisecond, time.Millisecond)
 	switch {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// conversation is the number that all segments carry, on both sides.
+	// conversation is KCP's conversation number in all segments, in both directions.
 	conversation = 0x54525031
-	// packetMax is KCP's MTU: a data frame without its type.
+	// packetMax is KCP's MTU in bytes: a data frame without its type.
 	packetMax = dataMax - 1
-	// segmentDataMax is the part of a message that one segment carries.
+	// segmentDataMax is how many bytes of a message one segment can carry.
 	segmentDataMax = packetMax - kcpgo.IKCP_OVERHEAD
 )
 
@@ -21,11 +21,11 @@ const (
 type segment struct {
 	cmd, frg    byte
 	window      uint16
-	stamp       uint32 // milliseconds of KCP's clock; an ack returns its segment's
+	stamp       uint32 // milliseconds of KCP's clock; an ack returns the stamp of the segment that it acknowledges
 	number, una uint32
 }
 
-// cutSegment returns the header of the first segment of b, and the bytes behind the segment.
+// cutSegment returns the header of the first segment of b, and the bytes after that segment.
 func cutSegment(b []byte) (s segment, rest []byte) {
 	length := binary.LittleEndian.Uint32(b[20:])
 	return segment{
@@ -37,8 +37,8 @@ func cutSegment(b []byte) (s segment, rest []byte) {
 	}, b[kcpgo.IKCP_OVERHEAD+length:]
 }
 
-// checkSegments returns why KCP must not get the body of a data frame, or 0 if it is valid. KCP checks most of this too, but
-// only while it processes the segments, and it panics on one over 1500 bytes.
+// checkSegments checks the body of a data frame before KCP gets it. It returns the reason to drop it, or 0 if it is valid.
+// KCP checks most of this too, but only while it processes the segments, and it panics on a segment over 1500 bytes.
 func checkSegments(b []byte) counters.RecordDrop {
 	if len(b) == 0 {
 		return counters.SegmentMalformed
@@ -57,7 +57,8 @@ func checkSegments(b []byte) counters.RecordDrop {
 		}
 		switch b[4] {
 		case kcpgo.IKCP_CMD_PUSH:
-			if length == 0 { // no message is empty, and each would hold a buffer of 1500 bytes
+			// No message is empty, and each empty segment would occupy a buffer of 1500 bytes.
+			if length == 0 {
 				return counters.SegmentMalformed
 			}
 			if length > segmentDataMax {
@@ -75,19 +76,20 @@ func checkSegments(b []byte) counters.RecordDrop {
 	return 0
 }
 
-// arrival sums up the segments of a data frame. A boolean is true if any segment says so.
+// arrival summarizes the segments of a data frame. A boolean is true if it holds for any of them.
 type arrival struct {
 	pushes     int    // segments with data, each of which is acknowledged
-	frgMax     byte   // the largest number of segments of a message that are still to come
+	frgMax     byte   // the largest number of segments that still follow in a message
 	outOfOrder bool   // a segment with data was not the next one
 	acked      bool   // something is acknowledged
 	ackGap     bool   // a segment is acknowledged although an earlier one is missing
 	asksWindow bool   // the peer asks for our window
 	stamp      uint32 // the time stamp that the last ack returns
-	window     uint16 // the peer's, as KCP will see it
+	window     uint16 // the peer's window, as KCP will read it
 }
 
-// note sums up a checked body, and advances next, the number of the next new segment, up to limit: KCP drops those above.
+// note summarizes a checked body. It also advances next, the number of the next new segment, but at most to limit,
+// because KCP drops segments from limit on.
 func note(b []byte, next *uint32, limit uint32) (a arrival) {
 	for len(b) > 0 {
 		var s segment
@@ -105,7 +107,7 @@ func note(b []byte, next *uint32, limit uint32) (a arrival) {
 			}
 		case kcpgo.IKCP_CMD_ACK:
 			a.acked, a.stamp = true, s.stamp
-			// una is the number that the peer waits for: without a gap, acks are below it.
+			// una is the number that the peer expects next. Without a gap, acknowledged numbers are below it.
 			a.ackGap = a.ackGap || !before(s.number, s.una)
 		case kcpgo.IKCP_CMD_WASK:
 			a.asksWindow = true
@@ -114,5 +116,5 @@ func note(b []byte, next *uint32, limit uint32) (a arrival) {
 	return a
 }
 
-// before compares numbers that wrap around.
+// before reports whether a comes before b, for numbers that wrap around.
 func before(a, b uint32) bool { return int32(a-b) < 0 }

@@ -9,15 +9,15 @@ import (
 	"troupe/messages/counters"
 )
 
-// forged is a segment as an attacker writes it; zero values are harmless.
+// forged is a segment that an attacker writes. Its zero values are valid.
 type forged struct {
-	conv        uint32 // 0: the right one
-	cmd         byte   // 0: data
+	conv        uint32 // 0 for the correct one
+	cmd         byte   // 0 for data
 	frg         byte
-	window      int // 0: 128
+	window      int // 0 for 128
 	stamp       uint32
 	number, una uint32
-	length      int // 0: that of data
+	length      int // 0 for the length of data
 	data        []byte
 }
 
@@ -47,7 +47,7 @@ func (f forged) append(b []byte) []byte {
 	return append(b, f.data...)
 }
 
-// dataFrame is a data frame of segments.
+// dataFrame returns a data frame of the given segments.
 func dataFrame(segments ...forged) []byte {
 	b := []byte{byte(frameData)}
 	for _, s := range segments {

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// reorderDelay is how long a segment of which a later one was acknowledged may still arrive before it is sent again.
+	// reorderDelay is how long this side waits for the ack of a segment after a later segment was
+	// acknowledged. Then it sends the segment again.
 	reorderDelay = 4 * time.Millisecond
 	// resendMin is KCP's smallest timeout.
 	resendMin = kcpgo.IKCP_RTO_NDL * time.Millisecond
-	// askEvery is how often a peer with a closed window is asked for its window.
+	// askEvery is the interval at which this side asks a peer with a closed window for its window.
 	askEvery = 250 * time.Millisecond
 )
 
-// room reports whether KCP takes another message. Others stay with the owner.
+// room reports whether KCP accepts another message. If not, messages stay queued at the owner.
 func (e *engine) room() bool { return e.kcp.WaitSnd() < windowSegments }
 
 // put gives one message to KCP.
@@ -29,7 +30,7 @@ func (e *engine) put(message []byte) {
 	}
 }
 
-// push sends what the owner has queued.
+// push moves messages from the owner's queue to KCP and sends them.
 func (e *engine) push() {
 	if e.phase > phaseDrain {
 		return
@@ -41,10 +42,10 @@ func (e *engine) push() {
 	}
 }
 
-// KCP sends everything again that is not acknowledged, each segment at even distances, and new segments at once. To a peer that
-// is gone, or cannot keep up, that is a flood, and it is largest when a crowd comes back to a host that has no time for it. So
-// to a peer that has acknowledged nothing for backOffAfter and four round trips only the last data datagram is sent again, each time
-// after twice as long, until it acknowledges something.
+// KCP resends all unacknowledged segments at regular intervals, and sends new segments at once. That floods a peer that
+// is gone or overloaded. The flood is worst when many clients reconnect to an overloaded host. So, if a peer has
+// acknowledged nothing for backOffAfter plus four round trips, only the last data datagram is sent again. The interval
+// doubles each time, until the peer acknowledges something.
 const (
 	backOffAfter = 300 * time.Millisecond
 	backOffMin   = 100 * time.Millisecond
@@ -57,7 +58,7 @@ func (e *engine) backsOff() bool {
 	return e.kcp.WaitSnd() > 0 && e.now-s.ackedAt >= backOffAfter+4*s.rtt.mean
 }
 
-// flushDue sends what is due: acks, and segments that nobody has acknowledged.
+// flushDue sends what is due: acks, and unacknowledged segments.
 func (e *engine) flushDue() {
 	s, t := &e.sending, &e.timer
 	resend := e.now >= t.resend && e.kcp.WaitSnd() > 0
@@ -80,7 +81,7 @@ func (e *engine) flushDue() {
 	}
 }
 
-// flushNew sends new segments, unless this side waits patiently to send others again: KCP would send both.
+// flushNew sends new segments. It does nothing while a due resend is postponed (isPatient), because KCP would send both.
 func (e *engine) flushNew() {
 	if e.now < e.timer.resend || !e.isPatient() {
 		e.flush()
@@ -95,14 +96,15 @@ func (e *engine) flushAcks() {
 
 // flush makes KCP send acks, new segments and resends that are due, and sets the timer of the next resend.
 func (e *engine) flush() {
-	// All acks are sent, perhaps fewer than counted: KCP does not acknowledge segments beyond its window.
+	// KCP sends all its acks. They may be fewer than receiving.acks, because KCP does not acknowledge segments beyond its window.
 	e.receiving.acks, e.timer.ack = 0, never
 	e.receiving.freed = 0
-	// flush reports only a resend within KCP's interval, normally 10 ms because it is added to the resend timeout.
+	// flushKCP reports the next resend only if it is due within KCP's interval. So the interval is 5 s during this
+	// call. Otherwise it is 10 ms, because KCP adds it to the resend timeout.
 	e.kcp.NoDelay(-1, 5000, -1, -1)
 	next := time.Duration(flushKCP(e.kcp, kcpgo.IKCP_FLUSH_FULL)) * time.Millisecond
 	e.kcp.NoDelay(-1, 10, -1, -1)
-	e.sendHeld() // unless they have ridden with another packet
+	e.sendHeld() // unless a packet of this flush has included them
 	if e.sending.window == 0 {
 		next = min(next, askEvery)
 	}
@@ -112,7 +114,7 @@ func (e *engine) flush() {
 	}
 }
 
-// output sends a packet of KCP, or holds it. KCP calls it.
+// output is KCP's output callback. It sends a packet, or holds it if it has only acks and KCP's Input is running.
 func (e *engine) output(packet []byte, size int) {
 	packet = packet[:size]
 	s, t := &e.sending, &e.receiving
@@ -154,17 +156,17 @@ func (e *engine) output(packet []byte, size int) {
 	}
 }
 
-// noteSent notes that a packet was written.
+// noteSent records that a packet was written.
 func (s *sending) noteSent() {
 	if s.input == inputRunning {
 		s.input = inputSent
 	}
 }
 
-// As soon as an ack arrives, KCP sends its own acks in a packet of their own: every second datagram if both sides send messages.
-// Therefore they are held for up to ackDelay, as other acks are, and ride with the next packet.
+// When an ack arrives, KCP sends its own acks at once in a separate packet. If both sides send messages, that would be
+// every second datagram. Therefore these acks are held for up to ackDelay, like all others, and sent with the next packet.
 
-// acksOnly reports whether a packet has nothing but acks.
+// acksOnly reports whether a packet contains nothing but acks.
 func acksOnly(packet []byte) bool {
 	for len(packet) > 0 {
 		var seg segment
@@ -175,7 +177,7 @@ func acksOnly(packet []byte) bool {
 	return true
 }
 
-// hold keeps a packet of acks.
+// hold adds a packet of acks to the held acks.
 func (e *engine) hold(packet []byte) {
 	s, t := &e.sending, &e.receiving
 	h := &s.held
@@ -194,7 +196,7 @@ func (e *engine) hold(packet []byte) {
 	}
 }
 
-// compose returns a data frame with room for size bytes behind start: that of held acks, if it has the room.
+// compose returns a data frame with room for size bytes from start on. It uses the frame of the held acks if that has enough room.
 func (e *engine) compose(size int) (d *datagram, start int) {
 	h := &e.sending.held
 	if h.d != nil && h.to+size <= dataMax {
@@ -208,7 +210,7 @@ func (e *engine) compose(size int) (d *datagram, start int) {
 	return d, 1
 }
 
-// sendHeld sends held acks by themselves.
+// sendHeld sends the held acks in a datagram of their own.
 func (e *engine) sendHeld() {
 	s, t, h := &e.sending, &e.receiving, &e.sending.held
 	if h.d == nil {
@@ -221,7 +223,8 @@ func (e *engine) sendHeld() {
 	h.d = nil
 }
 
-// ask asks a peer with a closed window for its window. If the message that it is open was lost, KCP would ask only after seconds.
+// ask asks a peer with a closed window for its window. If the peer's notice of the open window was
+// lost, KCP alone would ask only after seconds.
 func (e *engine) ask() {
 	d := datagrams.Get().(*datagram)
 	defer datagrams.Put(d)
@@ -239,7 +242,7 @@ func (e *engine) ask() {
 // milliseconds converts a time to KCP's unit.
 func milliseconds(d time.Duration) uint32 { return uint32(d / time.Millisecond) }
 
-// keep takes over the last data frame.
+// keep takes ownership of d, the last data frame.
 func (p *lossProbe) keep(d *datagram, from, to, pushes int) {
 	p.forget()
 	p.d, p.from, p.to, p.pushes = d, from, to, pushes
@@ -253,7 +256,7 @@ func (p *lossProbe) forget() {
 	}
 }
 
-// probe sends the last data frame again, with a new time stamp, and the una and window that the peer was sent last.
+// probe sends the last data frame again. The copy has a new time stamp, and the una and window last sent to the peer.
 func (e *engine) probe() {
 	s := &e.sending
 	p := &s.probe

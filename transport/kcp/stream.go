@@ -11,30 +11,31 @@ import (
 	"troupe/messages"
 )
 
-// StreamHandler takes what arrives on a Stream. OnMessage and OnClosed are called one at a time.
+// StreamHandler receives the events of a Stream. OnMessage and OnClosed are called one at a time.
 type StreamHandler interface {
-	// OnMessage takes one reliable message, valid during the call. To wait is back-pressure on the host.
+	// OnMessage handles one reliable message, which is valid only during the call. While it blocks, the
+	// host's sending is slowed down (back-pressure).
 	OnMessage(message []byte)
-	// OnDatagram takes one datagram, valid during the call. The socket's reader calls it: it must not block.
+	// OnDatagram handles one datagram, which is valid only during the call. The socket's reader calls it, so it must not block.
 	OnDatagram(datagram []byte)
-	// OnClosed is called once, last.
+	// OnClosed is called once, after the last OnMessage.
 	OnClosed(end StreamEnd)
 }
 
 // StreamEnd says how a Stream ended.
 type StreamEnd struct {
-	Code   uint16 // the host's close reason number, 0 if it said none
+	Code   uint16 // the host's close code; 0 if it sent none
 	Reason string
-	Err    error // nil after the host's goodbye, and after Close
+	Err    error // nil after the host's bye, and after Close
 }
 
-// closeMax is the longest time that Close takes: for queued messages and the bye.
+// closeMax is the longest time that Close may take, for queued messages and the bye.
 const closeMax = streamLinger + byeMax + 100*time.Millisecond
 
-// streamLinger is how long a closing Stream sends queued messages.
+// streamLinger is how long a closing Stream keeps sending queued messages.
 const streamLinger = time.Second
 
-// Stream is the client's side of one connection. All methods may be called from any goroutine.
+// Stream is the client's side of one connection. All methods are safe for concurrent use.
 type Stream struct {
 	e       *engine
 	handler StreamHandler
@@ -42,9 +43,9 @@ type Stream struct {
 	closed  chan struct{} // closed after OnClosed
 
 	// guarded by the engine's lock
-	queue    [][]byte // messages that KCP has no room for
+	queue    [][]byte // messages that wait for room in KCP
 	queueMax int
-	room     chan struct{} // closed when there is room; made by a waiting Send
+	room     chan struct{} // closed when there is room; created by a waiting Send
 	byUs     bool          // Close was called before the end began
 }
 
@@ -63,8 +64,8 @@ func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
 	return s
 }
 
-// Send queues one reliable message and waits while the queue is full. The message is copied. An empty one, one over MessageMax,
-// and one after the end (net.ErrClosed) are errors. A host may have a lower limit, and closes the stream over it.
+// Send queues a copy of one reliable message. It waits while the queue is full. It returns an error for an empty message, for one
+// over MessageMax, and after the end (net.ErrClosed). A host may have a lower limit; it closes the stream if a message exceeds it.
 func (s *Stream) Send(ctx context.Context, message []byte) error {
 	if len(message) == 0 || len(message) > MessageMax {
 		return fmt.Errorf("kcp: a message of %d bytes is not within 1 and %d", len(message), MessageMax)
@@ -83,7 +84,7 @@ func (s *Stream) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// offer queues the message. If there is no room it returns the channel to wait for.
+// offer queues the message. If there is no room, it returns the channel to wait on.
 func (s *Stream) offer(message []byte) (room chan struct{}, err error) {
 	s.e.lock()
 	defer s.e.leave()
@@ -141,8 +142,8 @@ func (s *Stream) SendDatagram(b []byte) error {
 	return nil
 }
 
-// Close sends queued messages and a bye with a code (1000 is a leave), drops messages that arrive meanwhile, and returns after
-// OnClosed, or after about two seconds. If the handler itself calls Close, it waits for the whole time.
+// Close sends the queued messages and a bye with the given code (1000 is a leave). It drops messages that arrive meanwhile.
+// It returns after OnClosed, at the latest after about two seconds. A Close called by the handler itself takes that long.
 func (s *Stream) Close(code uint16) {
 	s.e.lock()
 	if s.e.phase == phaseOpen {
@@ -156,7 +157,7 @@ func (s *Stream) Close(code uint16) {
 	}
 }
 
-// Abort drops the stream without a bye. OnClosed follows.
+// Abort ends the stream without a bye. OnClosed is still called.
 func (s *Stream) Abort() { s.e.abort(fmt.Errorf("kcp: aborted: %w", net.ErrClosed)) }
 
 // ending implements owner.

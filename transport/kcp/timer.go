@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	// A ping without a pong is repeated every pingEvery, pingRepeats times, until the host's next one: at 20 % loss each way, one in
-	// two hundred thousand stays unanswered. Later ones are repeated only pingRepeatsGone times: a crowd may be gone.
+	// A ping without a pong is repeated every pingEvery, up to pingRepeats times, or until the host's next ping. At
+	// 20 % loss in each direction, one ping in two hundred thousand stays unanswered. If nothing has arrived since the
+	// previous ping, a ping is repeated only pingRepeatsGone times, because many peers may be gone at once.
 	pingEvery       = 250 * time.Millisecond
 	pingRepeats     = 11
 	pingRepeatsGone = 1
 )
 
-// timer is the one timer of a connection, and the times that it may be armed for; never if not due.
+// timer is the only timer of a connection, and the times at which it may have to fire. A time is never if nothing is due.
 type timer struct {
 	armed time.Duration
-	entry entry // in the clock
+	entry entry // position in the clock's queue
 
-	ack    time.Duration // of delayed acks
-	resend time.Duration // of KCP
-	probe  time.Duration // of the loss probe
-	ping   time.Duration // of the repeated ping
-	phase  time.Duration // of the next step of closing
+	ack    time.Duration // delayed acks
+	resend time.Duration // KCP's next resend
+	probe  time.Duration // loss probe
+	ping   time.Duration // repetition of the ping
+	phase  time.Duration // next step of closing
 
 	patience patience
 }
@@ -36,15 +37,15 @@ func (t *timer) reset() {
 	t.rest()
 }
 
-// rest clears all times.
+// rest sets all due times to never.
 func (t *timer) rest() {
 	t.ack, t.resend, t.probe, t.ping, t.phase = never, never, never, never, never
 }
 
 // pendingPing is the last ping, which is repeated until it is answered.
 type pendingPing struct {
-	frame []byte        // its type and payload; reused
-	left  int           // repetitions
+	frame []byte        // type and payload; the slice is reused
+	left  int           // repetitions left
 	at    time.Duration // when it was sent first
 }
 
@@ -70,19 +71,20 @@ func (e *engine) silent() time.Duration {
 	return e.receiving.heardAt + e.set.silenceMax
 }
 
-// peerCheck finds out whether a silent peer is still there. With a stallMax it sends empty pings after some silence, and ends
-// the connection if none is answered. It counts pings, not time: a process that was suspended still sends the rest.
+// peerCheck finds out whether a silent peer still exists. If stallMax is set, it sends empty pings after some
+// silence, and ends the connection if the peer answers none. It counts pings rather than time, so a process that
+// was suspended still sends the remaining pings first.
 type peerCheck struct {
 	sent int // pings since something was received
 	at   time.Duration
 }
 
 const (
-	checkSilence = 5  // the silence before the first ping is stallMax divided by this
-	checksMax    = 14 // at 20 % loss each way, one in a million stays unanswered
+	checkSilence = 5  // the first ping follows a silence of stallMax/checkSilence
+	checksMax    = 14 // at 20 % loss in each direction, one check in a million fails
 )
 
-// checkDue returns when the next ping of the check is due, or, after the last one, the end.
+// checkDue returns when the next ping of the check is due. After the last ping it returns when the connection ends.
 func (e *engine) checkDue() time.Duration {
 	silence := e.set.stallMax / checkSilence
 	switch {
@@ -107,7 +109,8 @@ func (e *engine) checkPeer() bool {
 
 var emptyPing = []byte{byte(framePing)}
 
-// arm makes the timer fire in time. One that is set too early stays: one firing for nothing costs less than a reset per message.
+// arm makes the timer fire in time. It does not change a timer that is set too early: one firing for nothing costs less
+// than a reset per message.
 func (e *engine) arm() {
 	t, due := &e.timer, e.due()
 	switch {
@@ -131,7 +134,8 @@ func (e *engine) onTimer() {
 // lateMax is how late the timer may fire before that counts as a pause of this process.
 const lateMax = time.Second
 
-// excuse gives the peer as much time as this process stood still: its acks wait in the socket (reliability.md 2.7).
+// excuse extends the peer's write timeout by the time that this process was paused. The peer's acks may still be
+// unread in the socket (reliability.md 2.7).
 func (e *engine) excuse() {
 	if late := e.now - e.timer.armed; late > lateMax {
 		e.sending.progressAt = min(e.sending.progressAt+late, e.now)
@@ -159,7 +163,7 @@ func (e *engine) fire() {
 	}
 }
 
-// fireTraffic sends what is due; if it is patient, only acks.
+// fireTraffic sends what is due. If patient is true, it sends only acks.
 func (e *engine) fireTraffic(patient bool) {
 	t := &e.timer
 	if patient {
@@ -179,7 +183,7 @@ func (e *engine) fireTraffic(patient bool) {
 	}
 }
 
-// startPing sends a ping, instead of the last one, and repeats it until it is answered.
+// startPing sends a ping, which replaces the previous one, and repeats it until it is answered.
 func (e *engine) startPing(payload []byte) {
 	p := &e.ping
 	p.frame = append(append(p.frame[:0], byte(framePing)), payload[:min(len(payload), controlMax)]...)
@@ -218,13 +222,14 @@ func (e *engine) onPing(payload []byte) {
 	e.leave()
 }
 
-// At most answersMax pings and window questions are answered in answersPer: answers cost more, and hold up the reader's other peers.
+// At most answersMax pings and window requests are answered per answersPer. An answer costs more than the
+// request, and delays the reading for other peers.
 const (
 	answersMax = 16
 	answersPer = 200 * time.Millisecond
 )
 
-// mayAnswer counts a question and reports whether to answer it.
+// mayAnswer counts a request and reports whether to answer it.
 func (r *receiving) mayAnswer(now time.Duration) bool {
 	if now-r.answersFrom >= answersPer {
 		r.answersFrom, r.answers = now, 0
@@ -233,7 +238,7 @@ func (r *receiving) mayAnswer(now time.Duration) bool {
 	return r.answers <= answersMax
 }
 
-// onPong ends the repetition of the answered ping, and passes the pong on.
+// onPong stops the repetition of the answered ping, and passes the pong to the owner.
 func (e *engine) onPong(payload []byte) {
 	if len(payload) > controlMax {
 		e.drop(counters.SegmentMalformed)

@@ -53,23 +53,23 @@ func TestIdleCostsNothing(t *testing.T) {
 	})
 }
 
-// A thin flow costs few datagrams: acks ride on data, or wait for each other.
+// A small flow of messages costs few datagrams: acks are sent together with data, or with other acks.
 func TestAcksRideOnData(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{delay: 5 * time.Millisecond})
-		p.host.onUnit = func([]byte) { p.hear(t, 1) } // an answer to each
+		p.host.onUnit = func([]byte) { p.hear(t, 1) } // one answer for each message
 		talk := func() {
 			for range 100 {
 				p.say(t, 1)
 				time.Sleep(40 * time.Millisecond)
 			}
 		}
-		talk() // the path is learnt anew: connect made it without delay
+		talk() // KCP adapts to the path: connect made the pair without delay
 		up, down := p.b.out.sent(), p.a.out.sent()
 		talk()
 		synctest.Wait()
 		up, down = p.b.out.sent()-up, p.a.out.sent()-down
-		if down != 100 || up != 200 { // the client's ack of the answer has no company
+		if down != 100 || up != 200 { // the client acknowledges each answer in a separate datagram
 			t.Errorf("%d datagrams down, %d up; want 100, 200", down, up)
 		}
 		p.host.onUnit = nil
@@ -89,7 +89,7 @@ func TestAcksRideOnData(t *testing.T) {
 	})
 }
 
-// Segments out of order are acknowledged at once: the peer's fast resend needs it.
+// Segments out of order are acknowledged at once, because the peer's fast resend needs the acks.
 func TestAcksOfDisorderAreSentAtOnce(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -105,7 +105,7 @@ func TestAcksOfDisorderAreSentAtOnce(t *testing.T) {
 		if n := p.a.out.sent() - down; n != 1 {
 			t.Errorf("%d acks at once, want 1", n)
 		}
-		// One ack behind the gap is enough, after a little patience.
+		// One ack after the gap causes the resend, after reorderDelay.
 		time.Sleep(reorderDelay + time.Millisecond)
 		synctest.Wait()
 		if n := len(p.host.got()); n != 2 {
@@ -115,12 +115,12 @@ func TestAcksOfDisorderAreSentAtOnce(t *testing.T) {
 	})
 }
 
-// A peer that is gone, while its game plays on, costs little until it is given up: a crowd that comes back shares the host
-// with its own connections of before.
+// A peer that is gone, while its game continues, costs little until it times out. When many players reconnect,
+// the host still has their old connections.
 func TestAPeerThatIsGoneCostsLittle(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{delay: 5 * time.Millisecond})
-		for range 20 { // the path is known
+		for range 20 { // so that the round trip is known
 			p.hear(t, 1)
 			time.Sleep(200 * time.Millisecond)
 		}
@@ -150,7 +150,7 @@ func TestAPeerThatIsGoneCostsLittle(t *testing.T) {
 	})
 }
 
-// A closing connection sends nothing again, also when its peer is back: a timer in the past would fire without a pause.
+// A closing connection resends nothing, even if its peer is back. A resend timer in the past would fire again and again.
 func TestAPeerThatIsBackTooLate(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -170,7 +170,8 @@ func TestAPeerThatIsBackTooLate(t *testing.T) {
 	})
 }
 
-// Loss alone is no silence: at 20 % each way messages at 50 a second come as soon as resends at even distances bring them.
+// Loss alone must not count as silence. At 20 % loss in each direction, messages at 50 a second arrive as early as
+// resends at regular intervals can bring them.
 func TestALossyPathIsNotGone(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{loss: 0.2, delay: 5 * time.Millisecond})
@@ -204,7 +205,7 @@ func TestPingRepeats(t *testing.T) {
 		}
 		p.b.out.loseIf(nil)
 		p.conn.Ping(long)
-		p.conn.Ping([]byte("newer")) // replaces the first, both are answered
+		p.conn.Ping([]byte("newer")) // replaces the first; both are answered
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if got := p.host.pongs; len(got) == 0 || got[len(got)-1] != "newer" || len(got[0]) > controlMax {
@@ -214,13 +215,13 @@ func TestPingRepeats(t *testing.T) {
 	})
 }
 
-// Records without a message are signs of life, now and then.
+// Records without a message are reported as signs of life, but only now and then.
 func TestSignsOfLife(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
 		time.Sleep(time.Second)
 		p.host.alive = 0
-		for range 400 { // 4 s of acks
+		for range 400 { // for 4 s the peer sends only acks
 			p.hear(t, 1)
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -229,7 +230,7 @@ func TestSignsOfLife(t *testing.T) {
 			t.Errorf("%d signs of life in 4 s, want 8", n)
 		}
 		p.host.alive = 0
-		for range 400 { // messages speak for themselves
+		for range 400 { // messages are signs of life themselves
 			p.say(t, 1)
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -241,11 +242,11 @@ func TestSignsOfLife(t *testing.T) {
 	})
 }
 
-// The timer may come too early, but not for nothing again and again.
+// The timer may fire too early, but it must not do so again and again.
 func TestTimerFiresSeldom(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{delay: 25 * time.Millisecond})
-		for range 40 { // the path is learnt anew: connect made it without delay
+		for range 40 { // KCP adapts to the path: connect made the pair without delay
 			p.hear(t, 1)
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -269,7 +270,7 @@ func TestTimerFiresSeldom(t *testing.T) {
 	})
 }
 
-// The ack of a probe tells the round trip of the probe, not of what was lost.
+// The ack of a loss probe measures the round trip of the probe, not of the lost segment.
 func TestProbeIsStampedAnew(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connectFresh(t, 1, weather{delay: 5 * time.Millisecond}, Options{}, DialOptions{})

@@ -2,16 +2,17 @@ package kcp
 
 import "sync"
 
-// workerPool runs the handover of all connections. It keeps a few idle goroutines: new ones would have to grow their stacks.
+// workerPool runs the handovers of all connections. It keeps a few idle goroutines, because new
+// ones would have to grow their stacks first.
 type workerPool struct {
 	idleMax int // how many idle goroutines are kept
 
 	mu    sync.Mutex
-	users int           // connections
-	idle  []chan func() // of kept goroutines, the latest last
+	users int           // number of connections
+	idle  []chan func() // one channel for each idle goroutine; the last one became idle last
 }
 
-// join adds a connection, leave removes it.
+// join adds a connection. leave removes it, and the last leave ends the idle goroutines.
 func (h *workerPool) join() {
 	h.mu.Lock()
 	h.users++

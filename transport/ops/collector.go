@@ -14,23 +14,24 @@ import (
 	"troupe/messages/counters"
 )
 
-// collector exports a counters.Set, and figures that it reads from the actors, as Prometheus metrics.
+// collector exports a counters.Set as Prometheus metrics, together with figures that it queries from the
+// actors.
 type collector struct{ metrics []metric }
 
-// metric is one exported metric: collect passes each of its values to show, or a histogram.
+// metric is one exported metric. collect passes each of its values to show, or a histogram to histogram.
 type metric struct {
 	desc    *prometheus.Desc
 	kind    prometheus.ValueType
 	collect func(show show, histogram func(h *counters.Histogram, labels ...string))
 }
 
-// show takes one value of a metric.
+// show receives one value of a metric.
 type show = func(v float64, labels ...string)
 
-// asked are metrics without a counter: a scrape reads them from the actors and the parts of the host. With more than one label, their names
-// are separated by commas.
+// asked are metrics that are not counters of a Set. A scrape queries their values from the actors and the
+// other parts of the host. Several label names are separated by commas.
 var asked = []struct {
-	name, help, label string // a name that ends with _total is of a counter
+	name, help, label string // a metric whose name ends with _total is a counter
 	collect           func(o *Options, show show)
 }{
 	{"troupe_build_info", "Always 1; the label is the version of the running build.", "version", func(o *Options, show show) { show(1, o.Version) }},
@@ -50,7 +51,7 @@ var asked = []struct {
 	{"troupe_fleet_free_game_sessions", "Game sessions that a fleet could start now in a location; 0 while it is full. Not there if the fleet is scaled to 0 or being deleted.", "fleet,location", func(o *Options, show show) {
 		told(o, messages.FleetRoomQuery{}, func(all []messages.FleetRoom) {
 			for _, r := range all {
-				if !r.Closed { // nobody is to be woken because it is full
+				if !r.Closed { // a fleet that accepts no game sessions must not look full to an alert
 					show(float64(r.Free), string(r.FleetID), r.Location)
 				}
 			}
@@ -108,7 +109,7 @@ func newCollector(o Options) *collector {
 	return c
 }
 
-// counted returns the metric of a counter of a Set.
+// counted returns the exported metric for a metric of a Set.
 func counted(m counters.Metric) metric {
 	shown := describe(m.Name, m.Help, m.Label)
 	shown.collect = func(show show, histogram func(*counters.Histogram, ...string)) {
@@ -125,7 +126,7 @@ func counted(m counters.Metric) metric {
 			Values(f func(label string, n int64))
 		}:
 			n.Values(func(label string, n int64) { show(float64(n), label) })
-		case *[5000]atomic.Uint32: // indexed by the number of a close reason
+		case *[5000]atomic.Uint32: // the index is the number of a close reason
 			for _, r := range messages.CloseReasons() {
 				show(float64(n[r].Load()), r.String())
 			}
@@ -136,7 +137,8 @@ func counted(m counters.Metric) metric {
 	return shown
 }
 
-// describe returns a metric without its values: a counter if its name ends with _total.
+// describe returns a metric without its collect function. The metric is a counter if its name ends with
+// _total.
 func describe(name, help, labels string) metric {
 	m := metric{kind: prometheus.GaugeValue}
 	if strings.HasSuffix(name, "_total") {
@@ -165,10 +167,11 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// answerTimeout bounds how long a metric waits for the answer of an actor. After it, the metric is left out.
+// answerTimeout is how long a metric waits for an actor's response. After that, the metric is left out.
 const answerTimeout = 500 * time.Millisecond
 
-// told asks the actors, and calls show with their answer, if there is one in time.
+// told queries the actors and calls show with the response. If there is no response in time, it does not call
+// show.
 func told[A any](o *Options, q messages.RequestOf[A], show func(A)) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
@@ -177,13 +180,14 @@ func told[A any](o *Options, q messages.RequestOf[A], show func(A)) {
 	}
 }
 
-// configurationsMax bounds the labels of metrics by matchmaking configuration; the others share one, whose name no configuration can have.
+// configurationsMax is the maximum number of matchmaking configurations with their own label. The others
+// share one label, which is not a valid name of a configuration.
 const (
 	configurationsMax   = 100
 	otherConfigurations = "(others)"
 )
 
-// matchmaking returns the function of a metric by matchmaking configuration.
+// matchmaking returns the collect function of a metric with one value per matchmaking configuration.
 func matchmaking(value func(*messages.MatchmakerState) float64) func(*Options, show) {
 	return func(o *Options, show show) {
 		told(o, messages.MatchmakerStateQuery{}, func(all []messages.MatchmakerState) {

@@ -10,10 +10,10 @@ import (
 	"troupe/actors/fleet"
 )
 
-// drainPath is the path where an operator starts a drain, cancels it and sees its progress.
+// drainPath is the path at which an operator starts a drain, cancels it and reads its progress.
 const drainPath = "/debug/drain"
 
-// Drainer is a host that can be drained, from any goroutine.
+// Drainer is a host that can be drained. It is safe for concurrent use.
 type Drainer interface {
 	// StartDrain starts a drain; a negative grace means the configured one.
 	StartDrain(grace time.Duration)
@@ -25,19 +25,19 @@ type Drainer interface {
 // DrainState is the progress of a drain.
 type DrainState struct {
 	Draining     bool    `json:"draining"`
-	GameSessions int64   `json:"game_sessions"` // game sessions that have not ended
-	Players      int64   `json:"players"`       // their players, the detached ones included
+	GameSessions int64   `json:"game_sessions"` // number of game sessions that have not ended
+	Players      int64   `json:"players"`       // number of their players, including detached ones
 	Detached     int64   `json:"detached"`
 	GraceSeconds float64 `json:"grace_seconds"` // time until the remaining game sessions are terminated
-	// ConfiguredGraceSeconds is the grace of a drain that names none.
+	// ConfiguredGraceSeconds is the grace of a drain that is started without one.
 	ConfiguredGraceSeconds float64 `json:"configured_grace_seconds"`
 }
 
-// graceMax bounds the grace that an operator gives for one drain.
+// graceMax is the maximum grace that an operator may set for a drain.
 const graceMax = 7 * 24 * time.Hour
 
-// ParseGrace returns the grace of a drain as an operator writes it, such as 30s; -1, for the configured one, without a text. The error is a
-// sentence for the operator.
+// ParseGrace parses the grace of a drain, for example 30s. For an empty text it returns -1, which means the
+// configured grace. The error is a sentence for the operator.
 func ParseGrace(text string) (time.Duration, error) {
 	if text == "" {
 		return -1, nil
@@ -49,11 +49,13 @@ func ParseGrace(text string) (time.Duration, error) {
 	return grace, nil
 }
 
-// Acted is told what an operator, the sender of r, has done: the action, its target if it has one, and "done" or the code of the refusal.
+// Acted is called after an operator's action. r is the operator's request, target may be empty, and result is
+// "done" or the code of the error.
 type Acted func(r *http.Request, action, target, result string)
 
-// registerDrain serves drainPath: GET returns the state, POST starts a drain (query parameter grace, a duration), DELETE cancels it. Each
-// answers with the state. The host guards /debug/; requests from web pages of other origins are refused even from this machine.
+// registerDrain serves drainPath: GET returns the state, POST starts a drain (query parameter grace, a
+// duration), and DELETE cancels it. Each responds with the state. The host guards /debug/. In addition,
+// requests of web pages of other origins are refused, even from this machine.
 func registerDrain(mux *http.ServeMux, d Drainer, acted Acted) {
 	sameOrigin := http.NewCrossOriginProtection()
 	mux.HandleFunc("GET "+drainPath, func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, d.Drains()) })

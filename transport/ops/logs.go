@@ -29,38 +29,41 @@ const (
 	logPath      = "/gamesession-logs"      // serves a log to holders of a signed URL
 	debugLogPath = "/debug/gamesession-log" // serves any log to operators
 	logURLLife   = 15 * time.Minute         // how long a signed URL is valid (service-api.md 2.6)
-	logEndWait   = 3 * time.Second          // for the end of the log of a game session that has just ended
-	// The formats of a signed URL (&format=...). GameLift serves a zip, which the AWS CLI saves.
+	logEndWait   = 3 * time.Second          // how long to wait for the last lines of the log of a game session that has just ended
+	// The formats of a signed URL (&format=...). The zip is for compatibility: GameLift serves one, and the
+	// AWS CLI saves it.
 	formatZip  = "zip"
 	formatText = "text"
 	// idsShort is the value of the query parameter ids for logs with shortened player session ids.
 	idsShort = "short"
 )
 
-// Logs serves the logs of game sessions. Safe for concurrent use.
+// Logs serves the logs of game sessions. It is safe for concurrent use.
 type Logs struct {
 	store *sessionlog.Store
 	base  string
-	key   []byte // of signatures, as long as this process runs
+	key   []byte // signs URLs; random for each process
 	now   func() time.Time
 }
 
-// NewLogs returns the pages for the logs of a store. base is the URL of the server, such as http://127.0.0.1:8080.
+// NewLogs returns the pages for the logs in a store. base is the URL of the server, for example
+// http://127.0.0.1:8080.
 func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
 	l := &Logs{store: store, base: base, key: make([]byte, sha256.Size), now: now}
 	_, _ = rand.Read(l.key) // never fails
 	return l
 }
 
-// URL returns a signed URL of the log of an ended game session; false if there is none, or none any more. It serves a zip, or text if
-// &format=text is appended; with short, player session ids are shortened. It is valid for 15 minutes, and only while this process runs.
+// URL returns a signed URL for the log of an ended game session. It returns false if there is no log, or if
+// the log has been deleted. The URL serves a zip, or plain text if &format=text is appended. With short,
+// player session ids are shortened. The URL is valid for 15 minutes, but only while this process runs.
 func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 	now := l.now()
 	if !l.store.Has(g.ID) || now.Sub(g.Terminated) > l.store.Keep() {
 		return "", false
 	}
 	expires := strconv.FormatInt(now.Add(logURLLife).Unix(), 10)
-	// A query may contain colons and slashes unescaped, which keeps it short.
+	// Colons and slashes may stay unescaped in a query, which keeps the URL short.
 	id := strings.NewReplacer("%3A", ":", "%2F", "/").Replace(url.QueryEscape(string(g.ID)))
 	ids, query := "", "?id="+id+"&expires="+expires
 	if short {
@@ -76,7 +79,7 @@ func (l *Logs) sign(id, expires, ids string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// allowed checks a signed URL. Neither the answer nor the time shows why it is refused.
+// allowed verifies a signed URL. Neither the response nor its timing reveals why a URL is refused.
 func (l *Logs) allowed(q url.Values) bool {
 	id, expires := q.Get("id"), q.Get("expires")
 	signed := hmac.Equal([]byte(q.Get("signature")), []byte(l.sign(id, expires, q.Get("ids"))))
@@ -96,7 +99,7 @@ func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "format is zip or text")
 		return
 	}
-	// The last lines may come shortly after the status TERMINATED.
+	// The last lines may be written shortly after the status becomes TERMINATED.
 	ctx, cancel := context.WithTimeout(r.Context(), logEndWait)
 	defer cancel()
 	l.send(ctx, w, messages.GameSessionID(q.Get("id")), sending{follow: true, attach: cmp.Or(format, formatZip), short: q.Get("ids") == idsShort})
@@ -122,7 +125,8 @@ func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find returns the game session with an id; otherwise those whose last part is id; otherwise those whose last part begins with it.
+// find returns the game session with the given id. If there is none, it returns those whose last segment
+// equals id, or else those whose last segment begins with id.
 func (l *Logs) find(id string) (found []messages.GameSessionID) {
 	if l.store.Has(messages.GameSessionID(id)) {
 		return []messages.GameSessionID{messages.GameSessionID(id)}
@@ -142,10 +146,11 @@ func (l *Logs) find(id string) (found []messages.GameSessionID) {
 	return found
 }
 
-// listedMax bounds the ended game sessions of a list without the parameter all: all hosts of a user share the folder, which outlives them.
+// listedMax is the maximum number of ended game sessions in a list without the parameter all. There may be
+// many, because all hosts of a user share the folder, and it outlives them.
 const listedMax = 20
 
-// list prints the running game sessions that have a log, and those that ended last.
+// list prints the running game sessions that have a log, and the most recently ended ones.
 func (l *Logs) list(w http.ResponseWriter, all bool) {
 	header(w, "text/plain; charset=utf-8")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -168,12 +173,12 @@ func (l *Logs) list(w http.ResponseWriter, all bool) {
 
 // sending says how to send a log.
 type sending struct {
-	follow bool   // send new lines until the game session has ended
-	attach string // send a file: formatZip or formatText; empty: a page
-	short  bool   // shorten player session ids
+	follow bool   // whether to send new lines until the game session has ended
+	attach string // file format, formatZip or formatText; empty for a page
+	short  bool   // whether to shorten player session ids
 }
 
-// send streams a log until its end, or until ctx ends. If the log cannot be read, the answer is broken off.
+// send streams a log until its end, or until ctx ends. If the log cannot be read, it cuts off the response.
 func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.GameSessionID, how sending) {
 	var log io.ReadCloser
 	var err error
@@ -205,7 +210,7 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	header(w, "text/plain; charset=utf-8")
 	flush := http.NewResponseController(w)
 	if how.follow {
-		_ = flush.Flush() // the next line may take long
+		_ = flush.Flush() // the next line may take a long time
 	}
 	buffer := make([]byte, 32<<10)
 	for {
@@ -215,7 +220,7 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 		case gone != nil, errors.Is(err, io.EOF), ctx.Err() != nil:
 			return
 		case err != nil:
-			panic(http.ErrAbortHandler) // so that the caller notices that it is not the whole log
+			panic(http.ErrAbortHandler) // cut off the connection, so that the caller notices that the log is incomplete
 		}
 		if how.follow && flush.Flush() != nil {
 			return
@@ -223,8 +228,9 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	}
 }
 
-// sendZip streams a log as the only file of an archive, up to its end, or up to the last line when the wait for its end is over. If the log
-// cannot be read, the archive has no end, so that the client notices.
+// sendZip streams a log as the only file of an archive. The file ends at the end of the log, or at the last
+// line if waiting for the end has timed out. If the log cannot be read, the archive is left incomplete, so
+// that the client notices.
 func (l *Logs) sendZip(w http.ResponseWriter, log io.Reader, name string) {
 	attach(w, strings.TrimSuffix(name, path.Ext(name))+".zip")
 	header(w, "application/zip")
@@ -238,12 +244,12 @@ func (l *Logs) sendZip(w http.ResponseWriter, log io.Reader, name string) {
 	}
 }
 
-// attach makes a browser save the response as a file.
+// attach sets a header that makes a browser save the response as a file.
 func attach(w http.ResponseWriter, name string) {
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 }
 
-// header sets the content type, and forbids guessing another one.
+// header sets the content type, and forbids browsers to guess another one.
 func header(w http.ResponseWriter, kind string) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
@@ -251,8 +257,9 @@ func header(w http.ResponseWriter, kind string) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// Short reads a log with player session ids shortened: the last bytes of it, from the beginning of a line on, or with 0 all that is
-// written. Whole reports that the log has no more. The error is fs.ErrNotExist if there is none.
+// Short opens a log with shortened player session ids. If bytes is 0, it returns the complete log so far,
+// otherwise only the lines in its last bytes. whole reports whether these are all lines. The error is
+// fs.ErrNotExist if there is no log.
 func (l *Logs) Short(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
 	if bytes == 0 {
 		log, err = l.store.Read(id)

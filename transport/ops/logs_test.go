@@ -27,8 +27,8 @@ const (
 	twinB   messages.GameSessionID = "arn:aws:gamelift:local::gamesession/fleet-y/twin"
 )
 
-// logPages are the pages of a store with one game session that has ended and three
-// that run, under a clock that can be turned.
+// logPages serves the logs of a store with one ended and three running game sessions. The test can change its
+// clock.
 type logPages struct {
 	*testing.T
 	logs    *ops.Logs
@@ -75,7 +75,7 @@ func (p *logPages) url(id messages.GameSessionID, terminated time.Time) string {
 	return "/" + path
 }
 
-// unzipped is what an archive has in its only file.
+// unzipped returns the content of an archive's only file.
 func unzipped(t *testing.T, archive, name string) string {
 	t.Helper()
 	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
@@ -150,7 +150,7 @@ func TestSignedLog(t *testing.T) {
 	if status, body, _ := p.get(good); status != 403 || strings.Contains(body, "hello") {
 		t.Errorf("after its end: %d", status)
 	}
-	// Another process has another key.
+	// Another process signs with another key.
 	other := newLogPages(t)
 	if status, _, _ := p.get(other.url(ended, other.now)); status != 403 {
 		t.Errorf("signed by another process: %d", status)
@@ -229,8 +229,8 @@ func TestOperatorsFollow(t *testing.T) {
 	}
 }
 
-// TestLogsForThoseWhoOnlyLook: a game may write the ids of its players; whoever may take no
-// seat reads as much of them as tells players apart.
+// TestLogsForThoseWhoOnlyLook: a game's log may contain player session ids. Callers who may not create player
+// sessions see shortened ids, which only tell players apart.
 func TestLogsForThoseWhoOnlyLook(t *testing.T) {
 	p := newLogPages(t)
 	const id, other = "psess-1c8fb791-1d94-724e-ba32-b1392cf40942", "psess-54458D19-B894-0DC6-F8A5-9B831E45576D"
@@ -266,7 +266,7 @@ func TestLogsForThoseWhoOnlyLook(t *testing.T) {
 	}
 }
 
-// A log that cannot be read to its end is not taken for a whole one, in any format.
+// In every format, the client can tell that a log is incomplete because it could not be read to its end.
 func TestALogThatCannotBeReadIsBrokenOff(t *testing.T) {
 	dir := t.TempDir()
 	store, err := sessionlog.Open(dir, sessionlog.Options{})
@@ -291,7 +291,7 @@ func TestALogThatCannotBeReadIsBrokenOff(t *testing.T) {
 	if !ok {
 		t.Fatal("no URL")
 	}
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // as a disk that fails
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // simulates a failing disk
 		if err == nil && d.Type().IsRegular() {
 			if err = os.Remove(path); err == nil {
 				err = os.Mkdir(path, 0o700)

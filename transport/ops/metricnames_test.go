@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/metrics.txt anew, after a metric was added")
 
-// Names, help texts, kinds and labels of metrics are what dashboards and alerts stand on: a
-// change must be one of testdata/metrics.txt, too, and then of the changelog.
+// Dashboards and alerts depend on the names, help texts, kinds and labels of metrics. Every change must
+// therefore be made in testdata/metrics.txt and in the changelog as well.
 func TestMetricsAreThoseOfTheList(t *testing.T) { synctest.Test(t, metricsAreThoseOfTheList) }
 
 func metricsAreThoseOfTheList(t *testing.T) {
@@ -62,6 +62,7 @@ func metricsAreThoseOfTheList(t *testing.T) {
 func counted() *counters.Set {
 	count := new(counters.Set)
 	count.CountCall("OPERATION", time.Millisecond, "TYPE")
+	count.PeerCalls.Add("METHOD", "OUTCOME", 1)
 	return count
 }
 
@@ -90,7 +91,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 var series = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
-// document is a table of metrics. Labels with few values are shown with them.
+// document returns a table of metrics. For labels with few values, it lists the values.
 func document(list string) string {
 	type one struct {
 		help, kind string
@@ -141,7 +142,7 @@ func document(list string) string {
 	return b.String()
 }
 
-// openLabels have values that the tests make up.
+// openLabels are labels whose values the tests invent.
 var openLabels = []string{"fleet", "location", "operation", "type", "version"}
 
 const documentHead = `# Metrics
@@ -164,12 +165,12 @@ func lines(text string) map[string]bool {
 
 var (
 	helpText = regexp.MustCompile(`(?m)^# HELP (troupe_\w+) (.*)$`)
-	// sentence is a whole sentence. pointer is a word that points at another text.
+	// sentence matches a complete sentence. pointer matches words that refer to another text.
 	sentence = regexp.MustCompile(`\A(1|[A-Z]).* .*[^.]\.\z`)
 	pointer  = regexp.MustCompile(`\b(those|by them|they came in|such a)\b|\AThe same`)
 )
 
-// A dashboard shows one help text at a time: it must be clear without those of other metrics.
+// A dashboard shows one help text at a time, so each must be understandable without the others.
 func TestHelpTextsStandAlone(t *testing.T) {
 	list, err := os.ReadFile("testdata/metrics.txt")
 	if err != nil {

@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// metricsLife is how long an answer to /metrics is good: gathering takes milliseconds of a core, and anybody may ask.
+// metricsLife is how long a response of /metrics is cached. Gathering metrics takes milliseconds of CPU time,
+// and anybody may request them.
 const metricsLife = time.Second
 
-// metricsPage answers with what was gathered last, and gathers once per metricsLife and once at a time: others wait for that.
+// metricsPage responds with cached metrics. It gathers at most once per metricsLife. Concurrent requests wait
+// for the one that gathers.
 type metricsPage struct {
 	gather http.Handler
 
-	turn   chan struct{} // held by who reads or writes what follows
+	turn   chan struct{} // mutex for the fields below
 	at     time.Time
 	header http.Header
 	status int
@@ -40,14 +42,15 @@ func (p *metricsPage) current(r *http.Request) (http.Header, int, []byte) {
 	if p.header == nil || time.Since(p.at) >= metricsLife {
 		page := &gathered{header: make(http.Header), status: http.StatusOK}
 		plain := r.Clone(r.Context())
-		plain.Header, plain.URL = make(http.Header), &url.URL{Path: r.URL.Path} // one format for all, and no choice of metrics
+		// the cached response has one format for all clients, and contains all metrics
+		plain.Header, plain.URL = make(http.Header), &url.URL{Path: r.URL.Path}
 		p.gather.ServeHTTP(page, plain)
 		p.at, p.header, p.status, p.body = time.Now(), page.header, page.status, page.Bytes()
 	}
 	return p.header, p.status, p.body
 }
 
-// gathered is a ResponseWriter that keeps the answer.
+// gathered is a ResponseWriter that stores the response.
 type gathered struct {
 	bytes.Buffer
 	header http.Header

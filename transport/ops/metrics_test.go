@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// However many ask, metrics are gathered once a second and once at a time.
+// Metrics are gathered at most once a second and never concurrently, however many clients request them.
 func TestMetricsAreGatheredOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times, under atomic.Int64
@@ -57,7 +57,7 @@ func TestMetricsAreGatheredOnceASecond(t *testing.T) {
 	})
 }
 
-// Who asks for some metrics does not choose what others get.
+// A client that requests selected metrics does not affect the responses of others.
 func TestMetricsOfAQueryAreNotKept(t *testing.T) {
 	p := newMetricsPage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.URL.RawQuery)) }))
 	w := httptest.NewRecorder()
@@ -67,8 +67,8 @@ func TestMetricsOfAQueryAreNotKept(t *testing.T) {
 	}
 }
 
-// An archive is whole if the log was read to its end, or to the end of the waiting for
-// one that is still written.
+// An archive is complete if the log was read to its end, or if waiting for the end of a running game
+// session's log timed out.
 func TestArchiveOfALogThatDoesNotEnd(t *testing.T) {
 	for err, whole := range map[error]bool{io.EOF: true, context.DeadlineExceeded: true, context.Canceled: false, errors.New("disk"): false} {
 		w := httptest.NewRecorder()

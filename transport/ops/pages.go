@@ -14,31 +14,32 @@ import (
 	"troupe/messages/counters"
 )
 
-// Options configure Pages.
+// Options configures Pages.
 type Options struct {
 	Counters *counters.Set
 	System   *actors.System
 	Logs     *Logs        // nil: logs of game sessions are not served
-	Events   http.Handler // serves GET /events; nil: there is none
-	Drains   Drainer      // drains the host at /debug/drain; nil: there is no such page
-	Acted    Acted        // told what operators do at /debug/drain; needed with Drains
-	// Queued returns the bytes that wait in the queues of players, and how many may; nil: no metric says so.
+	Events   http.Handler // serves GET /events; nil: it is not served
+	Drains   Drainer      // drains the host at /debug/drain; nil: the page is not served
+	Acted    Acted        // called after an operator's action at /debug/drain; required with Drains
+	// Queued returns the bytes in the queues of all players, and their limit. Nil: there is no such metric.
 	Queued func() (used, most int64)
-	// StoreBytes returns the size of the store; nil: it has no files.
+	// StoreBytes returns the size of the store's files. Nil: the store has no files.
 	StoreBytes func() (int64, error)
-	// CertificateEnds returns when the served certificate ends, and the one that only the operator can replace; nil: the host has none.
+	// CertificateEnds returns when the served certificate expires, and when the certificate expires that only
+	// the operator can replace. Nil: the host has no certificate.
 	CertificateEnds func() (served, operator time.Time)
-	Version         string // label of troupe_build_info
+	Version         string // value of a label of troupe_build_info
 }
 
-// Pages are the operator's pages. Safe for concurrent use.
+// Pages are the operator's pages. They are safe for concurrent use.
 type Pages struct {
 	ready   atomic.Bool
 	o       Options
 	metrics http.Handler
 }
 
-// New returns the pages of one host, not ready.
+// New returns the pages of a host. At first, /readyz reports that the host is not ready.
 func New(o Options) *Pages {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -49,10 +50,10 @@ func New(o Options) *Pages {
 	return &Pages{o: o, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
 }
 
-// SetReady says whether the host takes players.
+// SetReady sets whether the host accepts players.
 func (p *Pages) SetReady(ready bool) { p.ready.Store(ready) }
 
-// Mux serves the pages, and everything else from next.
+// Mux returns a handler that serves the pages. It passes all other requests to next.
 func (p *Pages) Mux(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })

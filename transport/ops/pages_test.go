@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newPages are the pages of a host with one fleet.
+// newPages returns the pages of a host with one fleet.
 func newPages(t *testing.T, count *counters.Set) (*actors.System, *ops.Pages) {
 	t.Helper()
 	system, err := actors.Start(actors.Options{
@@ -138,13 +138,14 @@ func pages(t *testing.T) {
 	}
 }
 
-// The labels of metrics by configuration are bounded: the oldest have their own, the others share one.
+// The number of labels by configuration is limited: the oldest configurations have their own label, and the
+// others share one.
 func TestManyMatchmakingConfigurations(t *testing.T) { synctest.Test(t, manyMatchmakingConfigurations) }
 
 func manyMatchmakingConfigurations(t *testing.T) {
 	system, pages := newPages(t, new(counters.Set))
 	for i := range 110 {
-		time.Sleep(time.Millisecond) // they have an order
+		time.Sleep(time.Millisecond) // gives each configuration another creation time
 		if _, err := messages.Do(t.Context(), system, messages.CreateMatchmaker{Matchmaker: messages.Matchmaker{Name: messages.MatchmakerName(fmt.Sprintf("m%d", i)), RuleSet: "rules-x", Standalone: true, RequestTimeout: time.Minute}}); err != nil {
 			t.Fatal(err)
 		}

@@ -2,5 +2,5 @@
 
 package ops
 
-// read knows nothing here.
+// read does nothing, because these figures are not available on this system.
 func (*ProcessFigures) read() {}

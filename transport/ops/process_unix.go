@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// read asks the kernel; what it does not know stays zero.
+// read queries the kernel. Figures that the kernel does not provide stay zero.
 func (f *ProcessFigures) read() {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// profileMax bounds how long one request may profile the host.
+// profileMax is the maximum duration of a profile.
 const profileMax = 5 * time.Minute
 
-// Rates of the two profiles that are off unless somebody asks for a stretch of time.
+// Sampling rates of the two profiles that are only switched on while a request waits for them.
 const (
-	blockRate     = 10_000 // ns of blocking for each sample
-	mutexFraction = 100    // contended unlocks for each sample
+	blockRate     = 10_000 // one sample per so many ns of blocking
+	mutexFraction = 100    // one sample per so many contended unlocks
 )
 
-// registerProfiles serves pprof as `go tool pprof` reads it, and figures of the runtime at /debug/runtime. The command line is not served,
-// because it may hold secrets.
+// registerProfiles serves pprof in the form that `go tool pprof` expects, and figures of the runtime at
+// /debug/runtime. It does not serve the command line, because that may contain secrets.
 func registerProfiles(mux *http.ServeMux) {
 	contention := new(contentionProfiling)
 	timed := func(next http.HandlerFunc) http.HandlerFunc {
@@ -30,7 +30,7 @@ func registerProfiles(mux *http.ServeMux) {
 				answer(w, http.StatusBadRequest, "seconds must be a number up to "+strconv.Itoa(int(profileMax.Seconds())))
 				return
 			}
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a profile may take longer than a request
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a profile may take longer than the read timeout
 			next(w, r)
 		}
 	}
@@ -50,7 +50,8 @@ func registerProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /debug/runtime", func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, readRuntime()) })
 }
 
-// contentionProfiling has blocking and contended mutexes sampled while somebody waits for such a profile. Safe for concurrent use.
+// contentionProfiling enables sampling of blocking and of contended mutexes while a request waits for such a
+// profile. It is safe for concurrent use.
 type contentionProfiling struct {
 	mu    sync.Mutex
 	users int
@@ -59,7 +60,7 @@ type contentionProfiling struct {
 func (c *contentionProfiling) begin() { c.change(1, blockRate, mutexFraction) }
 func (c *contentionProfiling) end()   { c.change(-1, 0, 0) }
 
-// change sets the rates when the first user comes or the last one leaves.
+// change sets the rates when the first user arrives or the last one leaves.
 func (c *contentionProfiling) change(by, block, mutex int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,7 +23,7 @@ func getPage(t *testing.T, mux *http.ServeMux, path string) *httptest.ResponseRe
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if strings.Contains(path, "/profile?") {
-		cancel() // ends the profile: in a bubble, the runtime's own reader of it would keep time from passing
+		cancel() // ends the profile: the runtime's own reader of profiles would stop virtual time in a bubble
 	}
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
@@ -66,8 +66,8 @@ func isProfile(t *testing.T, page string, w *httptest.ResponseRecorder) {
 	}
 }
 
-// TestContentionIsSampledWhileSomebodyWaits: the profile of the mutexes is empty unless
-// sampling was on while there was contention.
+// TestContentionIsSampledWhileSomebodyWaits: the mutex profile is empty unless sampling was on during the
+// contention.
 func TestContentionIsSampledWhileSomebodyWaits(t *testing.T) {
 	c := new(contentionProfiling)
 	c.begin()
@@ -99,7 +99,7 @@ func TestRuntimePageIsMadeAnew(t *testing.T) {
 	}
 	const objects = "/gc/heap/allocs:objects"
 	a := read()
-	large = make([]byte, 1<<20) // the runtime counts small ones later
+	large = make([]byte, 1<<20) // large, because the runtime counts small allocations later
 	b := read()
 	if a.Process.PID != os.Getpid() || a.Process.Go != runtime.Version() || a.Process.Processors < 1 {
 		t.Errorf("process: %+v", a.Process)

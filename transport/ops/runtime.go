@@ -7,18 +7,20 @@ import (
 	"runtime/metrics"
 )
 
-// RuntimeFigures is the answer of /debug/runtime. It is made anew for each request, so that two answers measure what lies between them.
+// RuntimeFigures is the response of /debug/runtime. It is read for each request, so the difference of two
+// responses covers the time between them.
 type RuntimeFigures struct {
-	Process ProcessFigures     `json:"process"`
-	Runtime map[string]float64 `json:"runtime"` // runtime/metrics by name; of a histogram NAME#p50, #p99 and #max
+	Process ProcessFigures `json:"process"`
+	// values of runtime/metrics by name; a histogram has NAME#p50, NAME#p99 and NAME#max
+	Runtime map[string]float64 `json:"runtime"`
 }
 
-// ProcessFigures are what the kernel says of the host. Times count from its start.
+// ProcessFigures are figures of this process. Times are counted from its start.
 type ProcessFigures struct {
 	PID           int     `json:"pid"`
 	Go            string  `json:"go"`
 	Processors    int     `json:"processors"`               // GOMAXPROCS
-	UserSeconds   float64 `json:"user_seconds,omitempty"`   // absent where it is not known, as the next
+	UserSeconds   float64 `json:"user_seconds,omitempty"`   // absent if unknown, like the next field
 	SystemSeconds float64 `json:"system_seconds,omitempty"` //
 	ResidentBytes int64   `json:"resident_bytes,omitempty"` // Linux only
 }
@@ -51,8 +53,8 @@ func readRuntime() RuntimeFigures {
 	return f
 }
 
-// quantile is the upper end of the bucket that a share of the values lies in or below, or
-// its lower end if it has no upper one; 0 without values.
+// quantile returns the upper end of the bucket that contains the quantile share, for example 0.99. If the
+// bucket has no upper end, it returns the lower end. It returns 0 for an empty histogram.
 func quantile(h *metrics.Float64Histogram, share float64) float64 {
 	var total uint64
 	for _, n := range h.Counts {
@@ -73,7 +75,7 @@ func quantile(h *metrics.Float64Histogram, share float64) float64 {
 	return 0
 }
 
-// ReadProcess returns what the kernel says of this process. Any goroutine may call it.
+// ReadProcess returns the current figures of this process. It is safe for concurrent use.
 func ReadProcess() ProcessFigures {
 	f := ProcessFigures{PID: os.Getpid(), Go: runtime.Version(), Processors: runtime.GOMAXPROCS(0)}
 	f.read()

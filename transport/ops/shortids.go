@@ -8,10 +8,11 @@ import (
 	"troupe/messages"
 )
 
-// playerSessionForm is what a game's log may have of player session ids.
+// playerSessionForm matches a player session id in a log.
 var playerSessionForm = regexp.MustCompile(`psess-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 
-// shortIDs reads a log with its player session ids shortened, line by line. Of a line over 256 KiB, an id across two pieces is not found.
+// shortIDs is a reader that shortens player session ids in a log, line by line. A line longer than 256 KiB is
+// read in pieces, and an id that spans two pieces is not found.
 type shortIDs struct {
 	io.Closer
 	in   *bufio.Reader

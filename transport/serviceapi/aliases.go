@@ -27,7 +27,8 @@ func (s *Server) createAlias(ctx context.Context, in *gamelift.CreateAliasInput)
 	return &gamelift.CreateAliasOutput{Alias: shown}, err
 }
 
-// routingOf reads a strategy: a fleet for SIMPLE, a message for TERMINAL, never both.
+// routingOf converts a routing strategy. SIMPLE needs a fleet and TERMINAL a message; both together are
+// refused.
 func routingOf(in *types.RoutingStrategy) (routing messages.Routing, err error) {
 	routing = messages.Routing{FleetID: messages.FleetID(aws.ToString(in.FleetId)), Message: aws.ToString(in.Message)}
 	switch {
@@ -43,7 +44,7 @@ func routingOf(in *types.RoutingStrategy) (routing messages.Routing, err error) 
 	return routing, nil
 }
 
-// oneAlias reads the alias that a member names.
+// oneAlias returns the alias that a member names.
 func (s *Server) oneAlias(ctx context.Context, member *string) (*messages.Alias, error) {
 	id, err := s.arns.alias(member)
 	found, err := do(ctx, s, err, messages.AliasQuery{ID: id})
@@ -84,7 +85,7 @@ func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput)
 	return &gamelift.DeleteAliasOutput{}, s.run(ctx, err, messages.DeleteAlias{ID: id})
 }
 
-// listAliases lists aliases, oldest first, by exact name and by type.
+// listAliases lists aliases, oldest first, filtered by exact name and by type.
 func (s *Server) listAliases(ctx context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
 	aliases, err := do(ctx, s, nil, messages.AliasQuery{})
 	aliases = slices.DeleteFunc(slices.Clone(aliases), func(a *messages.Alias) bool {

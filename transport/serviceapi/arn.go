@@ -7,12 +7,11 @@ import (
 	"troupe/transport/awswire"
 )
 
-// arns mints and reads ARNs of one region and account (service-api.md 2.2).
+// arns formats and parses ARNs of one region and account (service-api.md 2.2).
 //
 //	arn:<partition>:gamelift:<region>:<account>:<kind>/<id>
 //
-// On input the partition and the account are ignored: empty and filled accounts
-// both occur in the wild.
+// On input, the partition and the account are ignored, because callers send ARNs with and without an account.
 type arns struct{ region, account string }
 
 const arnPrefix = "arn:aws:gamelift:"
@@ -21,7 +20,7 @@ func (a arns) mint(kind, id string) string {
 	return arnPrefix + a.region + ":" + a.account + ":" + kind + "/" + id
 }
 
-// mintWithoutAccount is mint for aliases, whose ARNs have none.
+// mintWithoutAccount is mint for aliases, whose ARNs have no account.
 func (a arns) mintWithoutAccount(kind, id string) string {
 	return arnPrefix + a.region + "::" + kind + "/" + id
 }
@@ -38,7 +37,7 @@ func (a arns) resource(arn string) (string, error) {
 	return parts[5], nil
 }
 
-// id normalises an id or ARN of a kind to the id.
+// id returns the id in an ARN of the given kind. An id is returned unchanged.
 func (a arns) id(kind, idOrARN string) (string, error) {
 	if !strings.HasPrefix(idOrARN, "arn:") {
 		return idOrARN, nil
@@ -54,8 +53,7 @@ func (a arns) id(kind, idOrARN string) (string, error) {
 	return id, nil
 }
 
-// gameSession normalises the ARN of a game session to the form the host mints:
-// without account.
+// gameSession converts the ARN of a game session to the form that the host uses, without an account.
 func (a arns) gameSession(arn string) (messages.GameSessionID, error) {
 	resource, err := a.resource(arn)
 	if err != nil || !strings.HasPrefix(resource, "gamesession/") {
@@ -64,7 +62,7 @@ func (a arns) gameSession(arn string) (messages.GameSessionID, error) {
 	return messages.GameSessionID(arnPrefix + a.region + "::" + resource), nil
 }
 
-// idOf is id for a member that may be absent.
+// idOf is id for an optional member.
 func idOf[ID ~string](a arns, kind string, member *string) (ID, error) {
 	if member == nil {
 		return "", nil

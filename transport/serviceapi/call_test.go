@@ -66,7 +66,7 @@ func newAPI(t *testing.T, change ...func(*Options)) *api {
 	return &api{server, fake}
 }
 
-// sdk is the AWS SDK's client of the API, with a prefix of paths.
+// sdk returns an AWS SDK client of the API. prefix is the path prefix of its requests.
 func (a *api) sdk(t *testing.T, prefix string, options ...func(*gamelift.Options)) *gamelift.Client {
 	t.Helper()
 	return serviceapitest.SDKClient(t, awswiretest.Base+prefix, append([]func(*gamelift.Options){awswiretest.Through(a)}, options...)...)

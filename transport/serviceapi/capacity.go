@@ -13,11 +13,11 @@ import (
 	"troupe/transport/awswire"
 )
 
-// An instance of the service is a process group here: each runs the whole runtime
+// An instance of the service API is a process group on this host. Each group runs the whole runtime
 // configuration of its fleet. A fleet has a desired number of groups in each location.
 
-// fleetUses reads the capacity and use of fleets in their home locations. It returns the named
-// fleets in the given order, without unknown ones, or a page of all fleets.
+// fleetUses returns the capacity and use of fleets in their home locations: the given fleets in that order,
+// without unknown ones, or a page of all fleets.
 func (s *Server) fleetUses(ctx context.Context, given []string, in any) ([]messages.FleetUse, *string, error) {
 	wanted, err := s.fleetIDs(given)
 	uses, err := do(ctx, s, err, messages.FleetUseQuery{FleetIDs: wanted})
@@ -27,7 +27,7 @@ func (s *Server) fleetUses(ctx context.Context, given []string, in any) ([]messa
 	return cut(s.pager, pagingOf(in, pageMax), uses, func(u messages.FleetUse) position { return fleetPosition(u.Fleet) })
 }
 
-// fleetIDs reads the ids of a Describe call; nil if there are none.
+// fleetIDs converts the fleet ids of a Describe call. It returns nil if there are none.
 func (s *Server) fleetIDs(given []string) ([]messages.FleetID, error) {
 	if len(given) > describeIDsMax {
 		return nil, invalid("FleetIds may hold at most %d ids, it has %d", describeIDsMax, len(given))
@@ -53,7 +53,7 @@ func (s *Server) describeFleetUtilization(ctx context.Context, in *gamelift.Desc
 	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: shownAll(uses, s.utilization), NextToken: token}, err
 }
 
-// useAt shows the capacity and use of one fleet in one location.
+// useAt returns the capacity and use of one fleet in one location, converted by show.
 func useAt[S any](ctx context.Context, s *Server, fleet *string, location string, show func(messages.FleetUse) *S) (*S, error) {
 	id, err := s.arns.fleet(fleet)
 	uses, err := do(ctx, s, err, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})

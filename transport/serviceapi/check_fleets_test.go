@@ -13,7 +13,7 @@ import (
 
 const someARN = "arn:aws:gamelift:us-east-1:123456789012:"
 
-// refused calls an operation with several inputs, each of which must be answered by an exception.
+// refused calls an operation with several inputs and expects the same error for each.
 func refused(t *testing.T, a *api, protocol, operation, code string, inputs map[string]members) {
 	t.Helper()
 	for name, in := range inputs {
@@ -230,7 +230,8 @@ func TestFleetSettings(t *testing.T) {
 	})
 }
 
-// A host has no builds and no scaling policies. Their lists are empty, so that inventory scripts work.
+// A host has no builds and no scaling policies. Their lists are empty rather than errors, so that inventory
+// scripts work.
 func TestListsOfUnsupportedResourcesAreEmpty(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)

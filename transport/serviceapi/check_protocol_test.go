@@ -16,7 +16,7 @@ import (
 	"troupe/transport/awswire/awswiretest"
 )
 
-// The numbers are those of the conformance checklist, service-api.md 8.
+// The numbers refer to the conformance checklist in service-api.md 8.
 
 // API-1.
 func TestJSONRequestsAreAnswered(t *testing.T) {
@@ -176,7 +176,8 @@ func TestAnUnknownOperationIsRefused(t *testing.T) {
 	half := newRequest("cbor", awswiretest.Base, "ListFleets", nil)
 	half.Header.Del("Smithy-Protocol")
 	served(t, a, "cbor", half).Want(t, 400, unknown)
-	added := newRequest("json", awswiretest.Base, "ListFleets", nil) // an unsigned header must not choose the operation
+	// a protocol header that is not signed must not choose the operation
+	added := newRequest("json", awswiretest.Base, "ListFleets", nil)
 	added.Header.Set("Smithy-Protocol", "rpc-v2-cbor")
 	served(t, a, "cbor", added).Want(t, 400, unknown)
 }
@@ -191,12 +192,12 @@ func TestUnknownMembersAreIgnored(t *testing.T) {
 		if len(items(t, out, "FleetAttributes")) != 1 {
 			t.Errorf("got %v", out)
 		}
-		a.call(t, protocol, "ListFleets", members{"Limit": nil, "NextToken": nil}).OK(t) // null is absent
+		a.call(t, protocol, "ListFleets", members{"Limit": nil, "NextToken": nil}).OK(t) // null means absent
 	})
 }
 
-// outputs calls every operation successfully and returns the decoded bodies, with the raw
-// JSON and CBOR trees.
+// outputs calls every operation successfully. It returns the replies, which have the raw body and the decoded
+// one.
 func outputs(t *testing.T, a *api, protocol string) map[string]reply {
 	t.Helper()
 	out := map[string]reply{}
@@ -291,7 +292,7 @@ func noCBORNulls(t *testing.T, path string, v cbor.Value) {
 // API-12.
 func TestTimestampsSurviveARoundTrip(t *testing.T) {
 	a := newAPI(t)
-	id := a.newGameSession(t, 1) // created at 12:00:00.0584, shown to the ms
+	id := a.newGameSession(t, 1) // created at 12:00:00.0584, shown rounded to the millisecond
 	want := epochStart.Add(time.Millisecond).Round(time.Millisecond).UnixMilli()
 	inBoth(t, func(t *testing.T, protocol string) {
 		out := a.call(t, protocol, "DescribeGameSessions", members{"GameSessionId": id}).OK(t)
@@ -331,7 +332,7 @@ func TestAPIBodyCaps(t *testing.T) {
 		{"ListFleets", bodyMax + 1, 413},
 		{"CreateGameSession", bodyMax + 1, 400}, // decoded, then refused for missing members
 		{"CreateGameSession", bodyDataMax + 1, 413},
-		{"CreateScript", bodyScriptMax, 400}, // unavailable
+		{"CreateScript", bodyScriptMax, 400}, // the operation is unavailable with this input
 		{"UpdateScript", bodyScriptMax + 1, 413},
 		{"NoSuchThing", bodyMax + 1, 413}, // the size is checked first
 	}
@@ -346,7 +347,7 @@ func TestAPIBodyCaps(t *testing.T) {
 	}
 }
 
-// All attempts of one call have the same replay key, at whichever host they arrive.
+// All attempts of one call have the same replay key on every host.
 func TestTheBackendKnowsTheReplayKey(t *testing.T) {
 	var got []string
 	keyed := func() *api {

@@ -291,7 +291,7 @@ func TestAStartedPlacementIsPending(t *testing.T) {
 	a.startPlacement(t, "over", nil).Want(t, 400, "ThrottlingException")
 }
 
-// Every member of the request reaches the host and is in the answer, in both protocols.
+// In both protocols, every member of a placement request reaches the backend and is in the response.
 func TestPlacementIsEchoed(t *testing.T) {
 	a := newAPI(t)
 	a.newQueue(t, "q")

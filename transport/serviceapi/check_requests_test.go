@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// The texts of refusals, their order, and what is accepted at the limits; the sweep over the model tries each limit.
-// API-20.
+// Tests the texts of errors, their order, and values exactly at the limits. TestEveryLimitOfTheModel tries
+// every limit. API-20.
 func TestLimitsPatternsAndEnumsAreEnforced(t *testing.T) {
 	a := newAPI(t)
 	game := a.newGameSession(t, 9)
@@ -39,7 +39,7 @@ func TestLimitsPatternsAndEnumsAreEnforced(t *testing.T) {
 	cases := []struct {
 		name, operation string
 		in              members
-		text            string // part of the refusal's text; empty: accepted
+		text            string // part of the error's text; empty: accepted
 	}{
 		{"required member", "CreateGameSession", members{"FleetId": fleetOne}, "MaximumPlayerSessionCount is required"},
 		{"required comes before limits", "CreateGameSession", members{"FleetId": "?"}, "MaximumPlayerSessionCount is required"},
@@ -124,7 +124,7 @@ func TestBadLimitsAndTokensAreRefused(t *testing.T) {
 		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1, "NextToken": token}).OK(t)
 		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1 << 30}).OK(t) // clamped
 	})
-	other := newAPI(t) // another server has another key for page tokens
+	other := newAPI(t) // a server with another key for page tokens
 	token := a.call(t, "json", "ListFleets", members{"Limit": 1}).OK(t)["NextToken"]
 	other.call(t, "json", "ListFleets", members{"NextToken": token}).Want(t, 400, invalidRequest)
 }

@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// stock adds the game sessions of service-api.md 4.3 to a fleet.
+// stock adds the example game sessions of service-api.md 4.3 to a fleet.
 func (a *api) stock() {
 	properties := func(pairs ...string) (all []messages.Property) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -31,7 +31,7 @@ func (a *api) stock() {
 	}
 }
 
-// found returns the last segments of the ids that a search finds, and its page token.
+// found returns the last segments of the ids in a search result, and its page token.
 func (a *api) found(t *testing.T, protocol string, in members) (ids []string, token any) {
 	t.Helper()
 	out := a.call(t, protocol, "SearchGameSessions", in).OK(t)
@@ -42,8 +42,7 @@ func (a *api) found(t *testing.T, protocol string, in members) (ids []string, to
 	return ids, out["NextToken"]
 }
 
-// The package search tests the other vectors.
-// API-55.
+// Package search has the remaining test vectors. API-55.
 func TestSearchVectorsHoldOverTheWire(t *testing.T) {
 	a := newAPI(t)
 	a.stock()
@@ -149,9 +148,9 @@ func TestSearchRefusesAFilterOf1025Characters(t *testing.T) {
 	})
 }
 
-// A game session's name may be longer than a page token, which then holds the beginning of the
-// name. Pages are exact while the last game session of the previous page exists. Once it is gone,
-// they still miss none.
+// A page token may be shorter than a game session's name; then it has only the beginning of the name. While
+// the last game session of the previous page exists, pages are exact. Afterwards they may repeat game
+// sessions but skip none.
 func TestSearchSortsByNamesLongerThanAToken(t *testing.T) {
 	a := newAPI(t)
 	var want []string

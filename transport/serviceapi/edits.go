@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// updateGameSession changes the given members (service-api.md 2.6).
+// updateGameSession changes the members that the request contains (service-api.md 2.6).
 func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameSessionInput) (*gameSessionOutput, error) {
 	id, err := s.arns.gameSession(*in.GameSessionId)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameS
 	return &gameSessionOutput{GameSession: shown}, err
 }
 
-// The service's shapes with the host's additional member of game sessions.
+// Output structs of the service, whose game sessions have the host's additional member.
 type (
 	gameSessionDetail struct {
 		GameSession      *gameSession
@@ -52,7 +52,7 @@ type (
 	}
 )
 
-// describeGameSessionDetails is DescribeGameSessions with protection policies.
+// describeGameSessionDetails is DescribeGameSessions with protection policies added.
 func (s *Server) describeGameSessionDetails(ctx context.Context, in *gamelift.DescribeGameSessionDetailsInput) (*gameSessionDetailsOutput, error) {
 	page, token, err := s.selectedGameSessions(ctx, &gamelift.DescribeGameSessionsInput{
 		FleetId: in.FleetId, AliasId: in.AliasId, GameSessionId: in.GameSessionId, Location: in.Location, StatusFilter: in.StatusFilter,

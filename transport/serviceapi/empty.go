@@ -9,8 +9,8 @@ import (
 	"troupe/transport/awswire"
 )
 
-// unavailable is an operation that the host does not offer. It answers UR if that is declared,
-// else IR (service-api.md 2.1).
+// unavailable returns an operation that the host does not offer. Its error is UR if the operation declares
+// that, else IR (service-api.md 2.1).
 func unavailable(name, declared string) awswire.Operation {
 	code := "IR"
 	if declares(declared, "UR") {
@@ -19,13 +19,13 @@ func unavailable(name, declared string) awswire.Operation {
 	return awswire.Refuse(name, declared, awswire.BadRequest(exceptions[code], "the operation "+name+" is not available on this host"))
 }
 
-// listBuilds lists no builds: the host runs scripts.
+// listBuilds returns an empty list, because the host runs scripts only.
 func (s *Server) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
 	none, err := emptyPage[types.Build](s, in)
 	return &gamelift.ListBuildsOutput{Builds: none}, err
 }
 
-// describeScalingPolicies lists no policies: a fleet here does not scale by itself.
+// describeScalingPolicies returns an empty list, because fleets of this host do not scale automatically.
 func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.DescribeScalingPoliciesInput) (*gamelift.DescribeScalingPoliciesOutput, error) {
 	f, err := s.oneFleet(ctx, in.FleetId)
 	if err != nil {
@@ -40,14 +40,14 @@ func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.Descr
 	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none}, err
 }
 
-// emptyPage returns the only page of an empty list. Every token is invalid.
+// emptyPage returns the only page of an empty list. It refuses every page token.
 func emptyPage[T any](s *Server, in any) ([]T, error) {
 	none, _, err := cut(s.pager, pagingOf(in, pageMax), []T{}, func(T) position { return position{} })
 	return none, err
 }
 
-// always is a handler whose output does not depend on the input. Lists of resources that the
-// host does not support are empty, so that inventory scripts do not break (service-api.md 2.1).
+// always returns a handler whose output does not depend on the input. Lists of resources that the host does
+// not support are empty, so that inventory scripts work (service-api.md 2.1).
 func always[In, Out any](out Out) func(context.Context, *In) (*Out, error) {
 	return func(context.Context, *In) (*Out, error) { return new(out), nil }
 }

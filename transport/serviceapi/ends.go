@@ -11,7 +11,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// logURLMax is the longest URL of a log (service-api.md 2.6).
+// logURLMax is the maximum length of a log's URL (service-api.md 2.6).
 const logURLMax = 1024
 
 func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.TerminateGameSessionInput) (*gameSessionOutput, error) {

@@ -8,8 +8,8 @@ import (
 	"troupe/transport/awswire"
 )
 
-// exceptions maps the abbreviations of service-api.md 1.3 to the modeled
-// exceptions. All are answered with status 400 but IS with 500.
+// exceptions maps the abbreviations of service-api.md 1.3 to the modeled exceptions. All have status 400,
+// except IS with 500.
 var exceptions = map[string]string{
 	"IR": awswire.InvalidRequest,
 	"NF": "NotFoundException",
@@ -29,8 +29,8 @@ var exceptions = map[string]string{
 	"OC": "OutOfCapacityException",
 }
 
-// abbreviations maps the actors' error codes to exceptions. Internal and Unavailable are not
-// here: fault handles them separately.
+// abbreviations maps the error codes of the actors to abbreviations in exceptions. Internal and Unavailable
+// are not in it, because fault handles them separately.
 var abbreviations = map[messages.ErrorCode]string{
 	messages.InvalidRequest:           "IR",
 	messages.NotFound:                 "NF",
@@ -75,8 +75,7 @@ func fault(declared string, err error) *awswire.Fault {
 	return awswire.BadRequest(exceptions[abbreviation], refusal.Text)
 }
 
-// declares reports whether a row of error letters, such as "IS NF IR UA",
-// holds one.
+// declares reports whether a row of abbreviations, such as "IS NF IR UA", contains one.
 func declares(row, abbreviation string) bool {
 	for letters := range strings.FieldsSeq(row) {
 		if letters == abbreviation {

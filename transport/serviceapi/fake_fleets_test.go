@@ -10,17 +10,17 @@ import (
 	"troupe/messages"
 )
 
-// fakeFleets is the fake's part for fleets, aliases, locations and tags.
+// fakeFleets is the part of fakeBackend for fleets, aliases, locations and tags.
 type fakeFleets struct {
 	aliases   []*messages.Alias
 	tags      map[messages.Resource]map[string]string
 	locations []messages.Location
 	uses      []messages.FleetUse
 	instances []messages.Instance
-	got       []any // requests, as received
+	got       []any // requests as received
 }
 
-// take records a request, and returns the fleet that it names.
+// take records a request and returns the fleet that it names.
 func (b *fakeBackend) take(ctx context.Context, id messages.FleetID, req any) (*messages.Fleet, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()

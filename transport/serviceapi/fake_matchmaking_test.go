@@ -7,13 +7,13 @@ import (
 	"troupe/messages"
 )
 
-// fakeMatchmaking are the rule sets, configurations and tickets of a fakeBackend, under its lock.
+// fakeMatchmaking has the rule sets, configurations and tickets of a fakeBackend, whose mu guards them.
 type fakeMatchmaking struct {
 	ruleSets    []*messages.RuleSet
 	matchmakers []*messages.Matchmaker
 	tickets     []*messages.Ticket
-	answers     []messages.AcceptMatch // as received
-	crowded     bool                   // new tickets are refused
+	answers     []messages.AcceptMatch // requests as received
+	crowded     bool                   // if set, new tickets are refused
 }
 
 func unknown(what string) error { return messages.Errorf(messages.NotFound, "no %s", what) }

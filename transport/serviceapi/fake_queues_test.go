@@ -8,12 +8,12 @@ import (
 	"troupe/messages"
 )
 
-// fakeQueues are the queues and placements of a fakeBackend, under its lock.
+// fakeQueues has the queues and placements of a fakeBackend, whose mu guards them.
 type fakeQueues struct {
 	queues     []*messages.Queue
 	placements []*messages.Placement
-	started    []messages.StartPlacement // as received
-	full       bool                      // new placements are refused
+	started    []messages.StartPlacement // requests as received
+	full       bool                      // if set, new placements are refused
 }
 
 func (b *fakeBackend) queueAt(name messages.QueueName) int {

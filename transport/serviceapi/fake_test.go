@@ -12,8 +12,7 @@ import (
 	"troupe/messages/search"
 )
 
-// fakeBackend is an in-memory Backend for tests of the protocol: it keeps records and runs
-// no games.
+// fakeBackend is an in-memory Backend for tests of the protocol. It stores records and runs no games.
 type fakeBackend struct {
 	fakeFleets
 	fakeMatchmaking
@@ -22,18 +21,18 @@ type fakeBackend struct {
 	fleets  []*messages.Fleet
 	games   []*messages.GameSession
 	players []*messages.PlayerSession
-	fail    error                           // the error of every call, unless nil
-	hook    func(ctx context.Context) error // runs first in every create
-	created []messages.CreateGameSession    // as received
-	seats   []messages.CreatePlayerSessions // as received
-	asked   []messages.PlayerSessionQuery   // as received
+	fail    error                           // if not nil, every call returns it
+	hook    func(ctx context.Context) error // called first in every create
+	created []messages.CreateGameSession    // requests as received
+	seats   []messages.CreatePlayerSessions // requests as received
+	asked   []messages.PlayerSessionQuery   // requests as received
 	status  messages.GameSessionStatus      // status of new game sessions
 	scripts []*messages.Script
 	events  []messages.FleetEvent
-	made    []messages.CreateScript  // as received
-	changed []messages.UpdateScript  // as received
-	founded []messages.CreateFleet   // as received
-	runtime []messages.UpdateRuntime // as received
+	made    []messages.CreateScript  // requests as received
+	changed []messages.UpdateScript  // requests as received
+	founded []messages.CreateFleet   // requests as received
+	runtime []messages.UpdateRuntime // requests as received
 	fakeQueues
 }
 
@@ -171,7 +170,7 @@ func (b *fakeBackend) Do(ctx context.Context, q messages.Request) (any, error) {
 	return nil, fmt.Errorf("the fake does not answer a %T", q)
 }
 
-// enter locks the fake, and returns the error that the call must answer with.
+// enter locks the fake and returns the error of the call. The caller must unlock mu, also on an error.
 func (b *fakeBackend) enter(ctx context.Context, hooked bool) (err error) {
 	if hooked && b.hook != nil {
 		err = b.hook(ctx)
@@ -449,7 +448,7 @@ func (b *fakeBackend) happened(events ...messages.FleetEvent) {
 	b.events = events
 }
 
-// UpdateGameSession checks no rules: the registry does.
+// updateGameSession applies an update without checking the registry's rules.
 func (b *fakeBackend) updateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
@@ -478,7 +477,7 @@ func (b *fakeBackend) updateGameSession(ctx context.Context, req messages.Update
 	return &g, nil
 }
 
-// findGameSessions selects as the host does.
+// findGameSessions selects game sessions like the host.
 func (b *fakeBackend) findGameSessions(ctx context.Context, q messages.FindGameSessions) (out messages.FoundGameSessions, err error) {
 	err = b.enter(ctx, false)
 	defer b.mu.Unlock()

@@ -56,7 +56,7 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	return &gamelift.CreateFleetOutput{FleetAttributes: s.fleet(record), LocationStates: states}, nil
 }
 
-// notOffered refuses members that the host does not support and must not ignore.
+// notOffered refuses members that the host does not support and that must not be ignored silently.
 func notOffered(in *gamelift.CreateFleetInput) error {
 	switch {
 	case in.PeerVpcId != nil || in.PeerVpcAwsAccountId != nil:
@@ -71,7 +71,7 @@ func notOffered(in *gamelift.CreateFleetInput) error {
 	return nil
 }
 
-// onThisHost reads the part of CreateFleet that defines processes and locations.
+// onThisHost converts the members of CreateFleet that define processes and locations.
 func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateFleet) error {
 	switch {
 	case (in.BuildId == nil) == (in.ScriptId == nil):
@@ -83,7 +83,7 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 	if err != nil {
 		return err
 	}
-	req.Locations = []string{s.arns.region} // added if missing
+	req.Locations = []string{s.arns.region} // the backend adds it if it is missing
 	for _, name := range names {
 		if name != s.arns.region {
 			req.Locations = append(req.Locations, name)
@@ -122,8 +122,8 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 	return &gamelift.DescribeFleetEventsOutput{Events: shown, NextToken: token}, err
 }
 
-// describeRuntimeConfiguration shows the runtime configuration of a fleet with a script. A
-// deleted fleet, and one without a script, has none.
+// describeRuntimeConfiguration returns the runtime configuration of a fleet with a script. A deleted fleet
+// and a fleet without a script have none.
 func (s *Server) describeRuntimeConfiguration(ctx context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
 	f, err := s.oneFleet(ctx, in.FleetId)
 	if err != nil {
@@ -159,8 +159,8 @@ func runtimeOf(in *types.RuntimeConfiguration) messages.RuntimeConfiguration {
 	return rc
 }
 
-// scriptFolder is the launch path of a process configuration without one: the script then
-// chooses its file.
+// scriptFolder is the launch path shown for a process configuration without one; the script then determines
+// its main file.
 const scriptFolder = "/local/game/"
 
 // activationTimeout is shown for a fleet that does not set one.

@@ -23,7 +23,7 @@ func (s *Server) createFleetLocations(ctx context.Context, in *gamelift.CreateFl
 	}
 	return &gamelift.CreateFleetLocationsOutput{
 		FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))),
-		LocationStates: locationStates(names, types.FleetStatusNew), // always NEW, as in the answer of CreateFleet
+		LocationStates: locationStates(names, types.FleetStatusNew), // always NEW, as in the response of CreateFleet
 	}, nil
 }
 
@@ -42,8 +42,8 @@ func (s *Server) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFl
 	}, nil
 }
 
-// describeFleetLocationAttributes shows the named locations of a fleet, unknown ones as NOT_FOUND,
-// or all locations in pages.
+// describeFleetLocationAttributes returns the named locations of a fleet, with unknown ones as NOT_FOUND, or
+// a page of all locations.
 func (s *Server) describeFleetLocationAttributes(ctx context.Context, in *gamelift.DescribeFleetLocationAttributesInput) (*gamelift.DescribeFleetLocationAttributesOutput, error) {
 	f, err := s.oneFleet(ctx, in.FleetId)
 	if err != nil {
@@ -95,7 +95,7 @@ func locationStates(names []string, status types.FleetStatus) []types.LocationSt
 	return states
 }
 
-// locationOf checks that a fleet has a location.
+// locationOf returns location, or a NotFound error if the fleet does not have it.
 func locationOf(f *messages.Fleet, location string) (string, error) {
 	if !slices.Contains(f.Locations, location) {
 		return "", messages.Errorf(messages.NotFound, "fleet %s has no location %s", f.ID, location)

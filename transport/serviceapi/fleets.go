@@ -10,11 +10,11 @@ import (
 	"troupe/messages"
 )
 
-// describeIDsMax bounds the ids of one Describe call.
+// describeIDsMax is the maximum number of ids in a Describe call.
 const describeIDsMax = 25 // D-206
 
-// listFleets lists the ids of fleets, oldest first, all or those of one script.
-// No fleet here runs a build.
+// listFleets lists the ids of all fleets, or of the fleets with a given script, oldest first. No fleet of
+// this host runs a build.
 func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
 	if in.BuildId != nil && in.ScriptId != nil {
 		return nil, invalid("give BuildId or ScriptId, not both")
@@ -33,8 +33,8 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: token}, err
 }
 
-// describeFleetAttributes shows the named fleets in the given order, without unknown ones, or
-// all fleets in pages (service-api.md 2.3).
+// describeFleetAttributes returns the named fleets in the given order, without unknown ones, or a page of all
+// fleets (service-api.md 2.3).
 func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
 	wanted, err := s.fleetIDs(in.FleetIds)
 	fleets, err := s.fleets(ctx, err)
@@ -45,10 +45,11 @@ func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.Descr
 	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: shown, NextToken: token}, err
 }
 
-// terminatedShown is how long answers list a fleet that is TERMINATED: tools that delete one wait until they do not find it any more.
+// terminatedShown is how long responses still list a TERMINATED fleet. It is short, because tools that delete
+// a fleet wait until it is no longer listed.
 const terminatedShown = 10 * time.Second
 
-// fleets returns all fleets that answers list, unless err says that the caller's input is wrong.
+// fleets returns all fleets that responses list. If err is not nil, it only returns err.
 func (s *Server) fleets(ctx context.Context, err error) ([]*messages.Fleet, error) {
 	all, err := do(ctx, s, err, messages.FleetQuery{})
 	now := time.Now()
@@ -57,7 +58,7 @@ func (s *Server) fleets(ctx context.Context, err error) ([]*messages.Fleet, erro
 	}), err
 }
 
-// pick returns the wanted fleets that exist, each once.
+// pick returns the wanted fleets that exist, without duplicates.
 func pick(fleets []*messages.Fleet, wanted []messages.FleetID) []*messages.Fleet {
 	byID := make(map[messages.FleetID]*messages.Fleet, len(fleets))
 	for _, f := range fleets {

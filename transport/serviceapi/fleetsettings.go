@@ -32,7 +32,7 @@ func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateF
 	return &gamelift.UpdateFleetAttributesOutput{FleetId: aws.String(id), FleetArn: aws.String(s.arns.mint("fleet", id))}, nil
 }
 
-// oneFleet reads the fleet that a member names.
+// oneFleet returns the fleet that a member names.
 func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet, error) {
 	id, err := s.arns.fleet(member)
 	fleets, err := do(ctx, s, err, messages.FleetQuery{})
@@ -83,7 +83,7 @@ func (s *Server) updateFleetPortSettings(ctx context.Context, in *gamelift.Updat
 	return &gamelift.UpdateFleetPortSettingsOutput{FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id)))}, nil
 }
 
-// portsOf reads port ranges. Their members have passed the model's rules.
+// portsOf converts port ranges. Their members have already passed the model's rules.
 func portsOf(member string, given []types.IpPermission) ([]messages.Port, error) {
 	var ports []messages.Port
 	for _, p := range given {
@@ -95,10 +95,10 @@ func portsOf(member string, given []types.IpPermission) ([]messages.Port, error)
 	return ports, nil
 }
 
-// creatorPeriodMax bounds PolicyPeriodInMinutes to 100 years. The model has no bound.
+// creatorPeriodMax is the maximum of PolicyPeriodInMinutes: 100 years. The model sets no limit.
 const creatorPeriodMax = 100 * 365 * 24 * 60
 
-// creatorLimitOf reads a policy. A missing member is 0: no limit.
+// creatorLimitOf converts a policy. An absent member is 0, which means no limit.
 func creatorLimitOf(in *types.ResourceCreationLimitPolicy) (*messages.CreatorLimit, error) {
 	if in == nil {
 		return nil, nil

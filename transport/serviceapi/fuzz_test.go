@@ -11,8 +11,8 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// FuzzAPIJSONAndCBOR sends arbitrary bodies to all operations in both protocols. No call
-// panics or is answered with 500, and each answer is well formed in the protocol of its request.
+// FuzzAPIJSONAndCBOR sends arbitrary bodies to all operations in both protocols. No call panics or returns
+// status 500, and each response is well-formed in the protocol of its request.
 func FuzzAPIJSONAndCBOR(f *testing.F) {
 	index := map[string]uint8{}
 	for i, name := range Operations() {

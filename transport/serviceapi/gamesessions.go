@@ -12,7 +12,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// playersMax is the vendor's cap on MaximumPlayerSessionCount (service-api.md 2.6).
+// playersMax is the vendor's limit for MaximumPlayerSessionCount (service-api.md 2.6).
 const playersMax = 200
 
 func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gameSessionOutput, error) {
@@ -53,8 +53,8 @@ func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.Describe
 	return &gameSessionsOutput{GameSessions: shownAll(records, s.gameSession), NextToken: token}, err
 }
 
-// selectedGameSessions returns one game session or a page of them. With a game session id, the location and the alias are ignored and
-// another fleet's id finds nothing (D-211).
+// selectedGameSessions returns one game session or a page of them. If a game session id is given, the
+// location and the alias are ignored, and the result is empty if the id of another fleet is given (D-211).
 func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput, how paging) ([]*messages.GameSession, *string, error) {
 	switch {
 	case in.FleetId != nil && in.AliasId != nil:
@@ -68,7 +68,7 @@ func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.Describe
 	if err != nil {
 		return nil, nil, err
 	}
-	status, _ := messages.ParseGameSessionStatus(aws.ToString(in.StatusFilter)) // 0, any, if absent
+	status, _ := messages.ParseGameSessionStatus(aws.ToString(in.StatusFilter)) // 0 (any status) if the filter is absent
 	if in.GameSessionId != nil {
 		found, err := s.oneGameSession(ctx, *in.GameSessionId, fleet, status)
 		if err == nil && how.token != nil {
@@ -85,8 +85,8 @@ func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.Describe
 	}, how)
 }
 
-// oneGameSession finds a game session by its ARN. The list is empty if the game session has
-// another fleet or status than the given ones.
+// oneGameSession finds a game session by its ARN. The list is empty if the game session does not have the
+// given fleet or status.
 func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.FleetID, status messages.GameSessionStatus) ([]*messages.GameSession, error) {
 	id, err := s.arns.gameSession(arn)
 	g, err := do(ctx, s, err, messages.GameSessionQuery{ID: id})
@@ -96,7 +96,7 @@ func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.
 	return []*messages.GameSession{g}, nil
 }
 
-// fleetOrAlias reads a fleet id or an alias id; exactly one must be given.
+// fleetOrAlias converts a fleet id or an alias id. Exactly one of them must be given.
 func (s *Server) fleetOrAlias(fleetID, aliasID *string) (messages.FleetID, messages.AliasID, error) {
 	if (fleetID == nil) == (aliasID == nil) {
 		return "", "", invalid("give exactly one of FleetId and AliasId")

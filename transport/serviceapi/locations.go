@@ -27,8 +27,8 @@ func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocation
 	return &gamelift.DeleteLocationOutput{}, s.run(ctx, err, messages.DeleteLocation{Name: name})
 }
 
-// listLocations lists the host's own locations (AWS) and those that the API has created
-// (CUSTOM), by name.
+// listLocations lists the host's own locations (AWS) and those created through the API (CUSTOM), sorted by
+// name.
 func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
 	locations, err := do(ctx, s, nil, messages.LocationQuery{})
 	locations = slices.DeleteFunc(slices.Clone(locations), func(l messages.Location) bool {

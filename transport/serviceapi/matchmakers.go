@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// matchQueuesMax bounds GameSessionQueueArns; the model sets no bound.
+// matchQueuesMax is the maximum length of GameSessionQueueArns. The model sets no limit.
 const matchQueuesMax = 10
 
 func (s *Server) createMatchmaker(ctx context.Context, in *gamelift.CreateMatchmakingConfigurationInput) (*gamelift.CreateMatchmakingConfigurationOutput, error) {
@@ -44,7 +44,7 @@ func (s *Server) updateMatchmaker(ctx context.Context, in *gamelift.UpdateMatchm
 	return &gamelift.UpdateMatchmakingConfigurationOutput{Configuration: shown}, err
 }
 
-// matchmakerChange reads the members that create and update have in common, without the name.
+// matchmakerChange converts the members that create and update have in common, except the name.
 func (s *Server) matchmakerChange(in *gamelift.UpdateMatchmakingConfigurationInput) (u messages.UpdateMatchmaker, err error) {
 	if in.BackfillMode != "" {
 		u.AutoBackfill = aws.Bool(in.BackfillMode == types.BackfillModeAutomatic)

@@ -13,21 +13,21 @@ import (
 //go:embed model.txt
 var modelText string
 
-// model is model.txt: what each operation declares, and the limits of the members of its input.
+// model is the parsed model.txt: what each operation declares, and the limits of the members of its input.
 type model struct {
-	names      []string // of the operations
+	names      []string // names of the operations
 	operations map[string]declared
 	structures map[string][]member
 	types      map[string]awswire.Check
 }
 
-// declared is an operation, with the letters of its errors.
+// declared is an operation with the abbreviations of its errors.
 type declared struct {
 	errors  string
-	members []member // of the input; none of an operation that the host does not offer
+	members []member // members of the input; empty for an operation that the host does not offer
 }
 
-// member is Name:Type; a type is a name, [T]{least..most}, or map(K→V).
+// member is a parsed Name:Type. A type is a name, [T]{least..most}, or map(K→V).
 type member struct {
 	name, kind string
 	required   bool
@@ -69,7 +69,7 @@ func membersOf(text string) (all []member) {
 	return all
 }
 
-// checkOf reads a scalar type: its base, the limits of its length or value, and a pattern.
+// checkOf parses a scalar type: its base type, the limits of its length or value, and a pattern.
 func checkOf(text string) awswire.Check {
 	base, rest, _ := strings.Cut(text, " ")
 	limits, pattern, _ := strings.Cut(rest, " ")
@@ -85,7 +85,7 @@ func checkOf(text string) awswire.Check {
 	return awswire.Either
 }
 
-// limitsOf reads least..most. Either number may be absent, which means no limit, and so may the whole text. It panics on any other text.
+// limitsOf parses least..most. A missing number means no limit.
 func limitsOf(text string) (least, most int64) {
 	if text == "" {
 		return 0, awswire.Unbounded
@@ -108,7 +108,8 @@ func limitOf(text string, absent int64) int64 {
 	return n
 }
 
-// rules are the rules of the members of a struct of the SDK. A member that it does not have is a mistake in model.txt.
+// rules returns the rules for the members of an SDK struct. It panics if the struct lacks a member, which is
+// a mistake in model.txt.
 func (m *model) rules(members []member, of reflect.Type) []awswire.Rule {
 	rules := make([]awswire.Rule, len(members))
 	for i, one := range members {
@@ -121,7 +122,7 @@ func (m *model) rules(members []member, of reflect.Type) []awswire.Rule {
 	return rules
 }
 
-// check is the check of a type of the model, which is of in the SDK.
+// check returns the Check for a type of the model. of is the corresponding type of the SDK.
 func (m *model) check(kind string, of reflect.Type) awswire.Check {
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()

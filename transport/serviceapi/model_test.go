@@ -13,13 +13,14 @@ import (
 	"troupe/transport/awswire"
 )
 
-// published is model.txt, read once more than the product does it, to try each limit from outside.
+// published is model.txt, parsed a second time by independent code. The tests use it to try each limit from
+// outside.
 type published struct {
 	operations, structures map[string][]modelMember
 	scalars                map[string]scalar
 }
 
-// modelMember is Name:Type; a type is a name, [T]{least..most}, or map(K→V).
+// modelMember is a parsed Name:Type. A type is a name, [T]{least..most}, or map(K→V).
 type modelMember struct {
 	name, kind string
 	required   bool
@@ -29,7 +30,7 @@ type scalar struct {
 	base        string // string, integer, long, double, float, blob
 	least, most int64
 	pattern     *regexp.Regexp
-	values      []string // of an enumeration
+	values      []string // values of an enumeration
 }
 
 func readModel(t testing.TB) *published {
@@ -116,7 +117,7 @@ func membersIn(text string) (all []modelMember) {
 
 func limitsIn(text string) (least, most int64) {
 	low, high, _ := strings.Cut(text, "..")
-	least, _ = strconv.ParseInt(low, 10, 64) // absent: 0
+	least, _ = strconv.ParseInt(low, 10, 64) // 0 if absent
 	most, err := strconv.ParseInt(high, 10, 64)
 	if err != nil {
 		most = awswire.Unbounded
@@ -124,7 +125,7 @@ func limitsIn(text string) (least, most int64) {
 	return least, most
 }
 
-// listIn splits [T]{a..b}.
+// listIn parses [T]{a..b}.
 func listIn(kind string) (item string, least, most int64, ok bool) {
 	if !strings.HasPrefix(kind, "[") {
 		return "", 0, 0, false
@@ -134,18 +135,18 @@ func listIn(kind string) (item string, least, most int64, ok bool) {
 	return item, least, most, true
 }
 
-// mapIn splits map(K→V).
+// mapIn parses map(K→V).
 func mapIn(kind string) (key, value string, ok bool) {
 	inner, ok := strings.CutPrefix(kind, "map(")
 	key, value, _ = strings.Cut(strings.TrimSuffix(inner, ")"), "→")
 	return key, value, ok
 }
 
-// samples has a text that matches each pattern.
+// samples has at least one matching text for each pattern of the model.
 var samples = []string{"x", "a1", "fleet-1", "alias-1", "script-1", "build-1", "psess-1", "custom-1", "custom-12", "10.x", "1.0.0", "1", "127.0.0.1",
 	"arn:aws:gamelift:us-east-1::gamesession/fleet-1/x", "arn:aws:gamelift:us-east-1::gamesessionqueue/x"}
 
-// valid returns a valid value of a type, in the form of a protocol.
+// valid returns a valid value of a type, encoded for a protocol.
 func (m *published) valid(t testing.TB, protocol, kind string) any {
 	t.Helper()
 	if item, least, _, ok := listIn(kind); ok {
@@ -189,7 +190,7 @@ func (m *published) valid(t testing.TB, protocol, kind string) any {
 	return nil
 }
 
-// required returns an input or structure with its required members only.
+// required returns the input for an operation or structure with only its required members.
 func (m *published) required(t testing.TB, protocol string, parts []modelMember) members {
 	t.Helper()
 	in := members{}
@@ -205,7 +206,7 @@ func (m *published) required(t testing.TB, protocol string, parts []modelMember)
 type bad struct {
 	what  string
 	value any
-	path  string // path of the refused value, after the member's name
+	path  string // path of the invalid part, relative to the member
 	code  string
 }
 
@@ -213,7 +214,7 @@ func refusedValue(what string, value any, path string) bad {
 	return bad{what, value, path, invalidRequest}
 }
 
-// wrong returns invalid values of a type, each with one fault.
+// wrong returns values of a type that are each invalid for one reason.
 func (m *published) wrong(t testing.TB, protocol, kind string) (all []bad) {
 	t.Helper()
 	if item, least, most, ok := listIn(kind); ok {

@@ -12,42 +12,41 @@ import (
 // node runs the scripts of serviceapitest, with testKey.
 type node struct{ *serviceapitest.Node }
 
-// nodeResult is what the script prints: ids and what it saw.
+// nodeResult is the output of gamelift.mjs.
 type nodeResult struct {
 	Protocol         string            `json:"protocol"`
 	GameSessionID    string            `json:"gameSessionId"`
-	GameSession      nodeGameSession   `json:"gameSession"` // once ACTIVE
+	GameSession      nodeGameSession   `json:"gameSession"` // after it became ACTIVE
 	CreationTimeMS   int64             `json:"creationTimeMs"`
 	PlayerSessionIDs []string          `json:"playerSessionIds"` // in order of creation
-	Described        []nodePlayer      `json:"described"`        // from all pages, two to a page
+	Described        []nodePlayer      `json:"described"`        // all pages together; a page has two entries
 	Pages            int               `json:"pages"`
-	Searched         []string          `json:"searched"` // ids
+	Searched         []string          `json:"searched"` // ids of the game sessions found
 	FleetIDs         []string          `json:"fleetIds"`
 	FleetStatus      string            `json:"fleetStatus"`
-	Errors           map[string]string `json:"errors"` // what was tried -> the error's class
+	Errors           map[string]string `json:"errors"` // what was tried -> class of the error
 }
 
-// nodeGameSession is a game session as the script saw it.
+// nodeGameSession is a game session as the script received it.
 type nodeGameSession struct {
 	Status      string `json:"status"`
 	FleetARN    string `json:"fleetArn"`
 	IPAddress   string `json:"ipAddress"`
 	DNSName     string `json:"dnsName"`
 	Port        int    `json:"port"`
-	CurrentSeen bool   `json:"currentSeen"` // CurrentPlayerSessionCount was there, though 0
+	CurrentSeen bool   `json:"currentSeen"` // CurrentPlayerSessionCount was present, although it is 0
 }
 
-// nodePlayer is a player session as the script saw it.
+// nodePlayer is a player session as the script received it.
 type nodePlayer struct {
 	ID       string `json:"id"`
 	PlayerID string `json:"playerId"`
 	Status   string `json:"status"`
 }
 
-// run makes the script play through the API at endpoint: a game session with
-// four seats on the fleet, player sessions, descriptions, typed errors. It
-// waits up to 15 s for the game session to become ACTIVE. protocol is json or
-// cbor. The script's complaint fails the test.
+// run makes the script call the API at endpoint: it creates a game session with four seats on the fleet, then
+// player sessions, describes both, and provokes typed errors. It waits up to 15 s for the game session to
+// become ACTIVE. protocol is json or cbor. An error of the script fails the test.
 func (n *node) run(tb testing.TB, endpoint, fleetID, protocol string) nodeResult {
 	tb.Helper()
 	var result nodeResult
@@ -55,24 +54,24 @@ func (n *node) run(tb testing.TB, endpoint, fleetID, protocol string) nodeResult
 	return result
 }
 
-// nodeScripts is what runScripts saw.
+// nodeScripts is the output of scripts.mjs.
 type nodeScripts struct {
 	ScriptID    string            `json:"scriptId"`
 	Size        int               `json:"size"`
 	NodeVersion string            `json:"nodeVersion"`
-	Versions    []string          `json:"versions"` // created, updated, described
+	Versions    []string          `json:"versions"` // as returned by create, update and describe
 	Listed      []string          `json:"listed"`
 	FleetID     string            `json:"fleetId"`
 	FleetStatus string            `json:"fleetStatus"`
 	Locations   []string          `json:"locations"`
-	Concurrent  int               `json:"concurrent"` // processes after the update
-	Events      []string          `json:"events"`     // codes, as answered
-	EventTimes  bool              `json:"eventTimes"` // all have a time and a count
+	Concurrent  int               `json:"concurrent"` // concurrent processes after the update
+	Events      []string          `json:"events"`     // event codes, in the order of the response
+	EventTimes  bool              `json:"eventTimes"` // whether all events have a time and a count
 	Errors      map[string]string `json:"errors"`
 }
 
-// runScripts makes scripts.mjs take a script, which is an archive with main.js,
-// and a fleet of it through their lives.
+// runScripts makes scripts.mjs create, update and delete a script and a fleet that runs it. zip is an archive
+// with main.js.
 func (n *node) runScripts(tb testing.TB, endpoint, protocol string, zip []byte) nodeScripts {
 	tb.Helper()
 	var result nodeScripts
@@ -81,7 +80,7 @@ func (n *node) runScripts(tb testing.TB, endpoint, protocol string, zip []byte) 
 	return result
 }
 
-// play runs a script and reads what it prints.
+// play runs a script and decodes its output to result.
 func (n *node) play(tb testing.TB, file string, result any, env ...string) {
 	tb.Helper()
 	env = append(env, "AWS_ACCESS_KEY_ID="+testKey, "AWS_SECRET_ACCESS_KEY="+testSecret)

@@ -11,19 +11,19 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Limits of request bodies that may be larger than usual. GameSessionData may have 262,144
-// characters, and a JSON client that escapes everything outside ASCII needs up to 12 bytes for
-// each: 3 MiB. A script archive of 5,000,000 bytes is 6.7 MB in base64.
+// Maximum sizes of request bodies above the usual limit. GameSessionData may have 262,144 characters. A JSON
+// client that escapes everything outside ASCII needs up to 12 bytes for each, which is 3 MiB. A script
+// archive of 5,000,000 bytes is 6.7 MB in base64.
 const (
 	bodyDataMax   = 4 << 20
 	bodyScriptMax = 8 << 20
 )
 
-// Operations are the names of all 120 operations of the service. Callers must not modify
-// the slice.
+// Operations returns the names of all 120 operations of the service. Callers must not modify the slice.
 func Operations() []string { return theModel().names }
 
-// operations is the table of the service: the operations that the host offers, and all others of the model, which it refuses.
+// operations returns the table of the service: handlers for the operations that the host offers, and an error
+// for all other operations of the model.
 func (s *Server) operations() []awswire.Operation {
 	all := []awswire.Operation{
 		op(s.createGameSession).WithBody(bodyDataMax),
@@ -79,7 +79,7 @@ func (s *Server) operations() []awswire.Operation {
 	return all
 }
 
-// op is the operation whose input handle takes, with the rules and the errors of the model.
+// op returns the operation whose input type handle takes, with the rules and errors of the model.
 func op[In, Out any](handle func(context.Context, *In) (*Out, error)) awswire.Operation {
 	in := reflect.TypeFor[In]()
 	name := strings.TrimSuffix(in.Name(), "Input")

@@ -13,30 +13,31 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Options configures a Server. All fields are needed unless they say otherwise.
+// Options configures a Server. Every field is required unless its comment says otherwise.
 type Options struct {
-	// Backend carries out the operations. The API has checked lengths, patterns and all rules that need no state; ids reach it
-	// without the ARN around them, those of game sessions as ARNs in the form that the host gives them. An error that is neither a
-	// *messages.Error nor that of a context is answered as an internal fault.
+	// Backend executes the operations. The API has already checked lengths, patterns and all rules that need
+	// no state. The backend gets plain ids instead of ARNs; only game sessions have an ARN as their id, in
+	// the form that the host creates. An error other than a *messages.Error or a context error becomes an
+	// internal fault.
 	Backend messages.Doer
-	// Region is the API region, which is also part of every ARN; letters, digits and hyphens.
+	// Region is the API region, which is also part of every ARN. It has letters, digits and hyphens only.
 	Region string
 	// Account is the account segment of ARNs, 12 digits.
 	Account string
 	// Authenticator identifies the caller. Default: awswire.Anyone (auth mode none).
 	Authenticator awswire.Authenticator
-	// LogURL signs a URL, of at most 1,024 characters, for the log of an ended game session.
-	// ok is false if there is no log, or none any more. With shortIDs the log must show no
-	// player session id in full. Nil: there are no logs.
+	// LogURL returns a signed URL, of at most 1,024 characters, for the log of an ended game session. ok is
+	// false if there is no log, or if it has been deleted. With shortIDs, the log must not show any complete
+	// player session id. Nil means that there are no logs.
 	LogURL func(g *messages.GameSession, shortIDs bool) (url string, ok bool)
-	// PageKey authenticates page tokens: with the same key they stay valid after a restart of
-	// the host. 32 bytes. Nil: a random one.
+	// PageKey authenticates page tokens; it has 32 bytes. If a restarted host has the same key, earlier
+	// tokens stay valid. Nil means a random key.
 	PageKey []byte
-	// Log gets one debug line per request and an error line per internal fault.
+	// Log gets a debug line for each request and an error line for each internal fault.
 	Log zerolog.Logger
-	// Now is the clock of Date headers and of the replay memory. Default time.Now.
+	// Now is the clock of Date headers and of the stored responses. The default is time.Now.
 	Now func() time.Time
-	// Counters takes APIRequests and APIErrors.
+	// Counters counts APIRequests and APIErrors.
 	Counters *counters.Set
 }
 

@@ -16,19 +16,19 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Page sizes (service-api.md 1.6). A larger Limit is clamped.
+// Maximum page sizes (service-api.md 1.6). A larger Limit is reduced to them.
 const (
 	pageMax       = 100 // D-203
 	pageSearchMax = 20
 )
 
-// pager makes and checks page tokens. A token names the last item of its page, so it stays
-// valid when items are added or removed, as long as the key is in use. An HMAC with that key
-// binds it to operation and filter.
+// pager creates and verifies page tokens. A token names the last item of its page, so it stays valid when
+// items are added or removed. It becomes invalid when the key changes. An HMAC with the key binds the token
+// to the operation and the filter.
 //
 //	version (1 byte) | MAC (16 bytes) | creation time in us (8 bytes) | id, all in base64url
 //
-// Tokens of lists of game sessions have another format after the MAC: see search.go.
+// Tokens of game session lists have another format after the MAC: see search.go.
 type pager struct{ key [32]byte }
 
 func newPager(key []byte) *pager {
@@ -45,7 +45,7 @@ const (
 	tokenHead    = 1 + tokenMAC
 )
 
-// position is the place of an item in its list.
+// position is the sort key of an item in its list.
 type position struct {
 	created int64 // us since the epoch
 	id      string
@@ -55,25 +55,25 @@ func at[ID ~string](created time.Time, id ID) position {
 	return position{created.UnixMicro(), string(id)}
 }
 
-// oldestFirst is the order of all lists but one.
+// oldestFirst is the order of all lists except fleet events.
 func oldestFirst(a, b position) int {
 	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
 }
 
-// latestFirst is the order of fleet events, whose ids grow with time.
+// latestFirst is the order of fleet events, whose ids increase with time.
 func latestFirst(a, b position) int { return oldestFirst(b, a) }
 
 // paging holds the paging parameters of one call.
 type paging struct {
 	operation string
-	input     any // pointer to the SDK input; its Limit and NextToken are no filter
+	input     any // pointer to the SDK input; Limit and NextToken are not part of the filter
 	limit     *int32
 	token     *string
 	max       int
 	order     func(a, b position) int
 }
 
-// pagingOf reads the paging parameters of an SDK input, which is that of the operation of the same name.
+// pagingOf reads the paging parameters of an SDK input. The operation is the type's name without Input.
 func pagingOf(input any, most int) paging {
 	v := reflect.ValueOf(input).Elem()
 	return paging{
@@ -82,7 +82,7 @@ func pagingOf(input any, most int) paging {
 	}
 }
 
-// size returns how many items a page has at most.
+// size returns the maximum number of items in a page.
 func (p *paging) size() int {
 	if p.limit != nil {
 		return min(p.max, int(*p.limit))
@@ -94,8 +94,8 @@ func (p *paging) badToken() error {
 	return invalid("NextToken is not one that %s returned for this filter", p.operation)
 }
 
-// cut sorts items. It returns the page that the call asks for and the token of the next page,
-// nil after the last one.
+// cut sorts items. It returns the requested page and the token of the next page, which is nil after the last
+// page.
 func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *string, error) {
 	items = slices.Clone(items)
 	slices.SortFunc(items, func(a, b T) int { return how.order(of(a), of(b)) })
@@ -124,7 +124,7 @@ func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *str
 	return items, &token, nil
 }
 
-// page is cut, with items as they are shown. With an error there are no items: it is returned.
+// page is cut with items converted by show. If err is not nil, it only returns err.
 func page[T, S any](s *Server, err error, how paging, items []T, of func(T) position, show func(T) *S) ([]S, *string, error) {
 	if err != nil {
 		return nil, nil, err
@@ -160,7 +160,7 @@ func (p *pager) sealBytes(payload []byte, operation string, bound [sha256.Size]b
 
 func (p *pager) openBytes(token, operation string, bound [sha256.Size]byte) ([]byte, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || strings.ContainsAny(token, "\r\n") || // the decoder would skip line breaks
+	if err != nil || strings.ContainsAny(token, "\r\n") || // the decoder would ignore line breaks
 		len(raw) < tokenHead || raw[0] != tokenVersion {
 		return nil, false
 	}
@@ -177,7 +177,7 @@ func (p *pager) mac(payload []byte, operation string, bound [sha256.Size]byte) [
 	return h.Sum(nil)[:tokenMAC]
 }
 
-// filterHash returns the hash that a token is bound to: of the input without Limit and NextToken.
+// filterHash returns the hash that a token is bound to. It covers the input without Limit and NextToken.
 func filterHash(input any) ([sha256.Size]byte, error) {
 	filter := reflect.New(reflect.TypeOf(input).Elem())
 	filter.Elem().Set(reflect.ValueOf(input).Elem())

@@ -12,8 +12,8 @@ import (
 
 func self(p position) position { return p }
 
-// Items are added and removed between the pages. Each item that exists throughout is seen
-// exactly once, and tokens remain short.
+// Items are added and removed between the pages. Each item that exists throughout appears exactly once, and
+// tokens stay short.
 func TestPagesHaveEveryPersistentItemOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		gen := rapid.Custom(func(rt *rapid.T) position {
@@ -91,8 +91,7 @@ func TestTokensAreBound(t *testing.T) {
 
 func second(_ position, ok bool) bool { return ok }
 
-// A page token is valid at another server if that has the same key, and only then.
-// API-22.
+// A page token is valid at another server if, and only if, that server has the same key. API-22.
 func TestTokensOutliveTheServer(t *testing.T) {
 	serverWith := func(key []byte) *api { return newAPI(t, func(o *Options) { o.PageKey = key }) }
 	key := []byte("0123456789abcdef0123456789abcdef")

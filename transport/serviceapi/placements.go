@@ -50,10 +50,11 @@ func (s *Server) placementRequest(in *gamelift.StartGameSessionPlacementInput) (
 	return req, err
 }
 
-// latenciesMax bounds PlayerLatencies: 200 players and 100 locations. The model has no bound.
+// latenciesMax is the maximum length of PlayerLatencies: 200 players times 100 locations. The model sets no
+// limit.
 const latenciesMax = 20_000
 
-// latenciesOf reads latencies; each needs all its members.
+// latenciesOf converts latencies. All members of each are required.
 func latenciesOf(in []types.PlayerLatency) ([]messages.PlayerLatency, error) {
 	if len(in) > latenciesMax {
 		return nil, invalid("PlayerLatencies may have at most %d items, it has %d", latenciesMax, len(in))
@@ -72,7 +73,7 @@ func latenciesOf(in []types.PlayerLatency) ([]messages.PlayerLatency, error) {
 	return all, nil
 }
 
-// desiredOf reads the players to reserve seats for.
+// desiredOf converts the players for whom a placement reserves player sessions.
 func desiredOf(in []types.DesiredPlayerSession, most int) ([]messages.NewPlayer, error) {
 	if len(in) > most {
 		return nil, invalid("DesiredPlayerSessions has %d players, MaximumPlayerSessionCount is %d", len(in), most)
@@ -102,7 +103,7 @@ func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSession
 	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: shown}, err
 }
 
-// throttled tells SDKs to retry what is over a limit.
+// throttled converts a LimitExceeded error to a throttling fault, which SDKs retry.
 func throttled(err error) error {
 	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) {
 		return awswire.Throttled(err.Error())
@@ -110,12 +111,12 @@ func throttled(err error) error {
 	return err
 }
 
-// placement shows placements to the caller of ctx.
+// placement returns a function that converts placements for the caller of ctx.
 func placement(ctx context.Context) func(*messages.Placement) *types.GameSessionPlacement {
 	return func(r *messages.Placement) *types.GameSessionPlacement { return shownPlacement(ctx, r) }
 }
 
-// shownPlacement shows a placement. GameSessionRegion is the location.
+// shownPlacement converts a placement for the caller of ctx. GameSessionRegion is the location.
 func shownPlacement(ctx context.Context, r *messages.Placement) *types.GameSessionPlacement {
 	q := &r.Request
 	p := &types.GameSessionPlacement{

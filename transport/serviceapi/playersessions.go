@@ -26,7 +26,7 @@ func (s *Server) createPlayerSession(ctx context.Context, in *gamelift.CreatePla
 func (s *Server) createPlayerSessions(ctx context.Context, in *gamelift.CreatePlayerSessionsInput) (*gamelift.CreatePlayerSessionsOutput, error) {
 	players := make([]messages.NewPlayer, len(in.PlayerIds))
 	for i, id := range in.PlayerIds {
-		if slices.Contains(in.PlayerIds[:i], id) { // there are at most 25
+		if slices.Contains(in.PlayerIds[:i], id) { // a linear search is fast enough for at most 25 ids
 			return nil, invalid("PlayerIds holds %q twice", awswire.Clip(id))
 		}
 		players[i] = messages.NewPlayer{PlayerID: messages.PlayerID(id), PlayerData: in.PlayerDataMap[id]}
@@ -35,7 +35,7 @@ func (s *Server) createPlayerSessions(ctx context.Context, in *gamelift.CreatePl
 	return &gamelift.CreatePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, records)}, err
 }
 
-// reserve returns one record per player.
+// reserve creates player sessions and returns one record per player.
 func (s *Server) reserve(ctx context.Context, arn string, players []messages.NewPlayer) ([]*messages.PlayerSession, error) {
 	id, err := s.arns.gameSession(arn)
 	records, err := do(ctx, s, err, messages.CreatePlayerSessions{GameSessionID: id, Players: players})
@@ -45,9 +45,8 @@ func (s *Server) reserve(ctx context.Context, arn string, players []messages.New
 	return records, err
 }
 
-// describePlayerSessions lists player sessions, oldest first. The status filter
-// works with a game session only, and paging is ignored with a player session
-// id (service-api.md 2.7).
+// describePlayerSessions lists player sessions, oldest first. The status filter applies only if a game
+// session is given. With a player session id, paging is ignored (service-api.md 2.7).
 func (s *Server) describePlayerSessions(ctx context.Context, in *gamelift.DescribePlayerSessionsInput) (*gamelift.DescribePlayerSessionsOutput, error) {
 	query, err := s.playerSessionQuery(in)
 	records, err := do(ctx, s, err, query)

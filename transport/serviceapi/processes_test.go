@@ -16,7 +16,7 @@ import (
 	"troupe/transport/serviceapi/serviceapitest"
 )
 
-// listen serves the API on a socket, for clients that are processes of their own.
+// listen serves the API on a real socket, for clients in other processes.
 func (a *api) listen(t *testing.T) string {
 	t.Helper()
 	listener := httptest.NewServer(a)
@@ -36,7 +36,7 @@ func TestTheSDKForJavaScript(t *testing.T) {
 		url := a.listen(t)
 		playsWithNode(t, a, node.run(t, url+"/prefix", fleetOne, c.protocol))
 		if testing.Short() {
-			return // the rest is the protocol, which other tests have without a process
+			return // other tests cover the rest of the protocol without starting a process
 		}
 		got := node.runScripts(t, url, c.protocol, []byte("PK"))
 		want := nodeScripts{

@@ -24,7 +24,7 @@ const (
 	kindQueue           = "gamesessionqueue"
 )
 
-// Destinations are ARNs, not ids.
+// Destinations must be ARNs; plain ids are refused.
 var (
 	fleetARN = regexp.MustCompile(`\Aarn:.*:fleet/fleet-[a-zA-Z0-9-]+\z`)
 	aliasARN = regexp.MustCompile(`\Aarn:.*:alias/alias-[a-zA-Z0-9-]+\z`)
@@ -55,7 +55,7 @@ func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSession
 	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: shown}, err
 }
 
-// describeQueues lists queues, oldest first: all, or the named ones without unknown names.
+// describeQueues lists queues, oldest first: all of them, or the named ones without unknown names.
 func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
 	found, err := do(ctx, s, nil, messages.QueueQuery{})
 	if len(in.Names) > 0 {
@@ -76,7 +76,7 @@ func (s *Server) deleteQueue(ctx context.Context, in *gamelift.DeleteGameSession
 	return &gamelift.DeleteGameSessionQueueOutput{}, s.run(ctx, err, messages.DeleteQueue{Name: name})
 }
 
-// queueChange reads the members that create and update have in common, without the name.
+// queueChange converts the members that create and update have in common, except the name.
 func (s *Server) queueChange(in *gamelift.UpdateGameSessionQueueInput) (u messages.UpdateQueue, err error) {
 	if t := in.TimeoutInSeconds; t != nil {
 		if *t < queueTimeoutMin || *t > queueTimeoutMax {
@@ -102,7 +102,7 @@ func (s *Server) queueChange(in *gamelift.UpdateGameSessionQueueInput) (u messag
 		u.Priority = &priority
 	}
 	u.CustomEventData, u.Notify = in.CustomEventData, in.NotificationTarget
-	if in.Destinations != nil { // last: the NotFound of another region must not hide an InvalidRequest
+	if in.Destinations != nil { // checked last: NotFound for another region must not hide an InvalidRequest
 		destinations, err := s.destinationsOf(in.Destinations)
 		if err != nil {
 			return u, err
@@ -112,8 +112,8 @@ func (s *Server) queueChange(in *gamelift.UpdateGameSessionQueueInput) (u messag
 	return u, nil
 }
 
-// policiesOf reads latency policies. A policy without a duration holds until the timeout, so
-// it must be the last one, with the highest cap.
+// policiesOf converts latency policies. A policy without a duration applies until the timeout, so it must be
+// the last one and have the highest maximum.
 func policiesOf(in []types.PlayerLatencyPolicy) ([]messages.LatencyPolicy, error) {
 	if len(in) > policiesMax {
 		return nil, invalid("PlayerLatencyPolicies may have at most %d items, it has %d", policiesMax, len(in))
@@ -141,7 +141,7 @@ func policiesOf(in []types.PlayerLatencyPolicy) ([]messages.LatencyPolicy, error
 	return policies, nil
 }
 
-// priorityOf reads a priority configuration; one without members is none.
+// priorityOf converts a priority configuration. An empty one means no priorities.
 func priorityOf(in *types.PriorityConfiguration) (p messages.QueuePriority, err error) {
 	for _, key := range in.PriorityOrder {
 		p.Order = append(p.Order, messages.Priority(key))
@@ -170,7 +170,7 @@ func repeats[T comparable](list []T) bool {
 	return false
 }
 
-// destinationsOf reads the ARNs of fleets and aliases.
+// destinationsOf converts the ARNs of fleets and aliases to ids.
 func (s *Server) destinationsOf(in []types.GameSessionQueueDestination) ([]string, error) {
 	if len(in) > destinationsMax {
 		return nil, invalid("Destinations may have at most %d items, it has %d", destinationsMax, len(in))
@@ -200,7 +200,7 @@ func (s *Server) destinationsOf(in []types.GameSessionQueueDestination) ([]strin
 	return destinations, nil
 }
 
-// queue shows a queue.
+// queue converts a queue to the SDK's struct.
 func (s *Server) queue(r *messages.Queue) *types.GameSessionQueue {
 	q := &types.GameSessionQueue{
 		Name:                  filled(string(r.Name)),

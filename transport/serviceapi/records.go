@@ -12,17 +12,16 @@ import (
 	"troupe/messages"
 )
 
-// This file converts the host's records to the SDK's structs. Counts are always shown. Empty
-// texts, zero times and port 0 are left out, because the model does not allow them.
+// This file converts the host's records to the SDK's structs. Counts are always included. Empty texts, zero
+// times and port 0 are left out, because the model does not allow them.
 
-// gameSession is the service's shape with one additional member. SDKs ignore unknown members,
-// in both protocols.
+// gameSession is the SDK's struct with one additional member. SDKs ignore unknown members in both protocols.
 type gameSession struct {
 	types.GameSession
-	ScriptVersion *string // of the script that runs the game session
+	ScriptVersion *string // version of the script that runs the game session
 }
 
-// Outputs with that member.
+// Outputs whose game sessions have the additional member.
 type (
 	gameSessionOutput  struct{ GameSession *gameSession }
 	gameSessionsOutput struct {

@@ -14,7 +14,7 @@ import (
 const (
 	kindRuleSet = "matchmakingruleset"
 	kindMatcher = "matchmakingconfiguration"
-	// pageMatchmakingMax is the largest page of rule sets and configurations.
+	// pageMatchmakingMax is the maximum page size for rule sets and configurations.
 	pageMatchmakingMax = 10
 )
 
@@ -33,7 +33,8 @@ func (s *Server) createRuleSet(ctx context.Context, in *gamelift.CreateMatchmaki
 	return &gamelift.CreateMatchmakingRuleSetOutput{RuleSet: shown}, err
 }
 
-// describeRuleSets lists rule sets, oldest first: all, or the named ones. An unknown name is NotFound.
+// describeRuleSets lists rule sets, oldest first: all of them, or the named ones. An unknown name is a
+// NotFound error.
 func (s *Server) describeRuleSets(ctx context.Context, in *gamelift.DescribeMatchmakingRuleSetsInput) (*gamelift.DescribeMatchmakingRuleSetsOutput, error) {
 	found, err := do(ctx, s, nil, messages.RuleSetQuery{})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// createScript creates a script from the archive in the request; the host has no object store
+// createScript creates a script from the archive in the request, because the host has no object store
 // (service-api.md 2.5).
 func (s *Server) createScript(ctx context.Context, in *gamelift.CreateScriptInput) (*gamelift.CreateScriptOutput, error) {
 	if (in.ZipFile == nil) == (in.StorageLocation == nil) {
@@ -73,7 +73,7 @@ func (s *Server) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInpu
 	return &gamelift.DeleteScriptOutput{}, s.run(ctx, err, messages.DeleteScript{ID: id})
 }
 
-// script shows a script. Callers expect a storage location, so it has an invented one.
+// script converts a script to the SDK's struct. The storage location is invented, because callers expect one.
 func (s *Server) script(r *messages.Script) *types.Script {
 	return &types.Script{
 		ScriptId:      filled(string(r.ID)),

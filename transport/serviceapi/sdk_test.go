@@ -105,7 +105,7 @@ func TestSDKPlaysThrough(t *testing.T) {
 
 func failure[Out any](_ *Out, err error) error { return err }
 
-// wantAs fails unless err is the modeled exception, with a message and a request id.
+// wantAs fails the test unless err is the modeled exception E with a message and a request id.
 func wantAs[E interface {
 	error
 	smithy.APIError
@@ -160,7 +160,7 @@ func TestSDKTypedErrors(t *testing.T) {
 	}
 }
 
-// The SDK retries after a fault, and the retry creates one game session.
+// The SDK retries after internal faults, and the retries create only one game session.
 func TestSDKRetries(t *testing.T) {
 	a := newAPI(t)
 	attempts := 0

@@ -11,11 +11,12 @@ import (
 	"troupe/messages/search"
 )
 
-// positionTextMax bounds the text of a position in a token: a token may have 1,024 characters, and a name may be longer.
+// positionTextMax is the maximum length of a position's text in a token. A token may have 1,024 characters,
+// and a game session's name may be longer.
 const positionTextMax = 380
 
-// searchGameSessions lists the ACTIVE game sessions of a fleet that match the filter (service-api.md 4), in the order of the sort
-// expression, or oldest first without one.
+// searchGameSessions lists the ACTIVE game sessions of a fleet that match the filter (service-api.md 4). They
+// are in the order of the sort expression, or oldest first without one.
 func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gameSessionsOutput, error) {
 	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
 	if err != nil {
@@ -38,7 +39,8 @@ func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGame
 	return &gameSessionsOutput{GameSessions: shownAll(found, s.gameSession), NextToken: token}, err
 }
 
-// findGameSessions returns a page of game sessions, and the token of the next page, nil after the last one.
+// findGameSessions returns a page of game sessions and the token of the next page, which is nil after the
+// last page.
 func (s *Server) findGameSessions(ctx context.Context, q messages.FindGameSessions, how paging) ([]*messages.GameSession, *string, error) {
 	bound, err := filterHash(how.input)
 	if err != nil {
@@ -59,9 +61,9 @@ func (s *Server) findGameSessions(ctx context.Context, q messages.FindGameSessio
 	return found.GameSessions, &token, nil
 }
 
-// positionHead is the length of a position in a token without id and text.
+// positionHead is the length of an encoded position without its id and text.
 //
-//	1 absent, 2 cut (1 byte) | number (8 bytes) | length of the id (2 bytes) | id | text
+//	flags (1 byte: 1 absent, 2 cut) | number (8 bytes) | length of the id (2 bytes) | id | text
 const positionHead = 1 + 8 + 2
 
 func appendPosition(raw []byte, at *messages.GameSessionPosition) []byte {

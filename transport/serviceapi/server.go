@@ -8,8 +8,8 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Server is the service API as an http.Handler. New makes it. It is safe for concurrent use
-// and needs no closing.
+// Server is the service API as an http.Handler. Create it with New. It is safe for concurrent use and needs
+// no closing.
 type Server struct {
 	options Options
 	wire    *awswire.Server
@@ -34,7 +34,8 @@ func New(o Options) (*Server, error) {
 // ServeHTTP answers one call.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.wire.ServeHTTP(w, r) }
 
-// do has a request answered by the Backend, unless err says that the caller's input makes no request.
+// do sends a request to the Backend. If err, the error of converting the input, is not nil, it only returns
+// err.
 func do[A any](ctx context.Context, s *Server, err error, q messages.RequestOf[A]) (answer A, _ error) {
 	if err != nil {
 		return answer, err
@@ -42,7 +43,7 @@ func do[A any](ctx context.Context, s *Server, err error, q messages.RequestOf[A
 	return messages.Do(ctx, s.options.Backend, q)
 }
 
-// ask is do, with the answer as it is shown.
+// ask is do with the answer converted by show.
 func ask[A, S any](ctx context.Context, s *Server, err error, q messages.RequestOf[A], show func(A) *S) (*S, error) {
 	answer, err := do(ctx, s, err, q)
 	if err != nil {
@@ -51,7 +52,7 @@ func ask[A, S any](ctx context.Context, s *Server, err error, q messages.Request
 	return show(answer), nil
 }
 
-// run is do for a request without an answer.
+// run is do for a request that has no answer.
 func (s *Server) run(ctx context.Context, err error, q messages.RequestOf[messages.None]) error {
 	_, err = do(ctx, s, err, q)
 	return err

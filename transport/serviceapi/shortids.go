@@ -10,18 +10,18 @@ import (
 	"troupe/transport/awswire"
 )
 
-// A player session id is a secret: whoever has it can take the player's seat. Callers whose key
-// may not create player sessions see only as much of an id as tells players apart.
+// A player session id is a secret: whoever has it can log in as the player. Callers whose key does not allow
+// creating player sessions see a shortened id, which only tells players apart.
 
 // seatOperations are the operations whose callers need full player session ids.
 var seatOperations = []string{"CreatePlayerSession", "CreatePlayerSessions", "StartGameSessionPlacement", "StartMatchmaking", "StartMatchBackfill"}
 
-// showsShortIDs reports whether the caller of a request may call none of seatOperations.
+// showsShortIDs reports whether the caller of ctx may call none of the seatOperations.
 func showsShortIDs(ctx context.Context) bool {
 	return !slices.ContainsFunc(seatOperations, awswire.CallerOf(ctx).Allowed)
 }
 
-// shownID is a player session id as the caller may see it.
+// shownID returns a player session id, shortened if the caller of ctx must not see it.
 func shownID(ctx context.Context, id messages.PlayerSessionID) string {
 	if showsShortIDs(ctx) {
 		return "psess-" + id.Short()
@@ -29,7 +29,8 @@ func shownID(ctx context.Context, id messages.PlayerSessionID) string {
 	return string(id)
 }
 
-// hiddenID replaces a player session id in page tokens, because anybody can decode those.
+// hiddenID returns a hash that replaces a player session id in page tokens, because anybody can decode a
+// token.
 func hiddenID(id messages.PlayerSessionID) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])

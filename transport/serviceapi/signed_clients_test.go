@@ -22,15 +22,14 @@ const (
 	testSecret = awswiretest.Secret
 )
 
-// withKeys makes an API require signatures, by testKey or by awswiretest.TokenKey, which needs
-// a session token.
+// withKeys makes an API require signatures by testKey, or by awswiretest.TokenKey with a session token.
 func withKeys(o *Options) {
 	v, err := awswire.NewSigV4(awswire.SigV4Options{
 		Keys:    []awswire.Key{{ID: testKey, Secret: testSecret}, {ID: awswiretest.TokenKey, Secret: testSecret, SessionToken: awswiretest.Token}},
 		Regions: []string{defaultRegion}, Now: o.Now,
 	})
 	if err != nil {
-		panic(err) // a bug of the test
+		panic(err) // an error in the test
 	}
 	o.Authenticator = v.Authenticate
 }
@@ -77,7 +76,7 @@ func TestGoSDKIsRefused(t *testing.T) {
 	}
 }
 
-// offBy makes an API's clock wrong.
+// offBy sets an API's clock off by d.
 func offBy(d time.Duration) func(*Options) {
 	return func(o *Options) { o.Now = func() time.Time { return time.Now().Add(d) } }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// timeMember returns a time in the form of a protocol.
+// timeMember returns a time encoded for a protocol.
 func timeMember(protocol string, seconds float64) any {
 	if protocol == "cbor" {
 		return &cbor.Tag{ID: 1, Value: cbor.Float64(seconds)}
@@ -16,16 +16,15 @@ func timeMember(protocol string, seconds float64) any {
 	return seconds
 }
 
-// stricter has the members that the host checks by a rule of its own, before or instead of the
-// model's. The text of the refusal then differs.
+// stricter lists members that the host checks by its own rule, before or instead of the model's. The error's
+// text differs then.
 var stricter = map[string]string{
 	"DescribePlayerSessions.PlayerSessionStatusFilter": "one of",
 }
 
-// Every operation that the host offers enforces every maximum, minimum, pattern, enumeration
-// and type of the service model. The refusal is the modeled exception and names the member,
-// whatever the rest of the input is.
-// API-20.
+// For every operation that the host offers, every maximum, minimum, pattern, enumeration and type of the
+// service model is enforced. The error is the modeled exception and names the member, whatever the rest of
+// the input is. API-20.
 func TestEveryLimitOfTheModel(t *testing.T) {
 	a := newAPI(t)
 	m := readModel(t)
@@ -34,7 +33,7 @@ func TestEveryLimitOfTheModel(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		for name, parts := range m.operations {
 			if rules[name] == 0 {
-				continue // unavailable
+				continue // the operation is unavailable
 			}
 			base := m.required(t, protocol, parts)
 			for _, p := range parts {
@@ -63,7 +62,8 @@ func TestEveryLimitOfTheModel(t *testing.T) {
 	t.Logf("%d wrong values were refused", tried)
 }
 
-// ruleCounts returns the number of members with a rule for each operation, 0 for an unavailable one.
+// ruleCounts returns the number of members with a rule for each operation. It is 0 for an unavailable
+// operation.
 func ruleCounts(s *Server) map[string]int {
 	counts := map[string]int{}
 	for _, o := range s.operations() {
@@ -72,8 +72,8 @@ func ruleCounts(s *Server) map[string]int {
 	return counts
 }
 
-// offered are operations that must be answered by handlers or with empty lists
-// (service-api.md 2.1); others may be, too.
+// offered are operations that must have a handler or return an empty list (service-api.md 2.1). Other
+// operations may have one, too.
 var offered = strings.Fields(`
 	CreateGameSession DescribeGameSessions DescribeGameSessionDetails UpdateGameSession SearchGameSessions TerminateGameSession GetGameSessionLogUrl
 	CreatePlayerSession CreatePlayerSessions DescribePlayerSessions

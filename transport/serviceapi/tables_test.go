@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// The test fails when an SDK upgrade brings a new operation.
+// This test fails when an SDK upgrade adds an operation.
 func TestDeclarationsAreTheSDKsOperations(t *testing.T) {
 	var want []string
 	client := reflect.TypeFor[*gamelift.Client]()
@@ -40,7 +40,7 @@ func TestDeclarationsAreTheSDKsOperations(t *testing.T) {
 	}
 }
 
-// Every error code has an exception of its own.
+// Each error code maps to a different exception.
 func TestEveryErrorCodeHasAnException(t *testing.T) {
 	seen := map[string]bool{}
 	for code := messages.InvalidRequest; !strings.HasPrefix(code.String(), "invalid("); code++ {
@@ -61,8 +61,7 @@ func TestEveryErrorCodeHasAnException(t *testing.T) {
 	}
 }
 
-// Every member of an offered operation's input has a rule; the test fails when an SDK upgrade
-// brings a new member.
+// Every member of an offered operation's input has a rule. The test fails when an SDK upgrade adds a member.
 func TestRulesAreComplete(t *testing.T) {
 	client, inModel := reflect.TypeFor[*gamelift.Client](), readModel(t).operations
 	for name, rules := range ruleCounts(new(Server)) {

@@ -14,7 +14,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// tagged reads the ARN of a resource that has tags. It ignores the account in it.
+// tagged parses the ARN of a resource that can have tags. It ignores the account.
 func (a arns) tagged(arn string) (messages.Resource, error) {
 	resource, err := a.resource(arn)
 	kind, id, ok := strings.Cut(resource, "/")
@@ -42,7 +42,7 @@ func (s *Server) updateTags(ctx context.Context, arn string, req messages.Update
 	return err
 }
 
-// listTagsForResource lists tags by key.
+// listTagsForResource lists the tags of a resource, sorted by key.
 func (s *Server) listTagsForResource(ctx context.Context, in *gamelift.ListTagsForResourceInput) (*gamelift.ListTagsForResourceOutput, error) {
 	resource, err := s.arns.tagged(*in.ResourceARN)
 	tags, err := do(ctx, s, err, messages.TagQuery{Resource: resource})

@@ -16,7 +16,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Limits of the service model, if nothing else is said.
+// Limits of the service model, except where noted.
 const (
 	ticketPlayersMax = 10
 	backfillMax      = 199
@@ -24,7 +24,7 @@ const (
 	attributesMax    = 10
 	listItemsMax     = 100
 	mapPairsMax      = 10
-	latencyPairsMax  = 100 // the model sets no bound
+	latencyPairsMax  = 100 // the model sets no limit
 )
 
 // startMatchmaking starts a ticket (flexmatch.md 13.2).
@@ -39,7 +39,7 @@ func (s *Server) startMatchmaking(ctx context.Context, in *gamelift.StartMatchma
 	return &gamelift.StartMatchmakingOutput{MatchmakingTicket: shown}, throttled(err)
 }
 
-// ticketFor shows tickets to the caller of ctx.
+// ticketFor returns a function that converts tickets for the caller of ctx.
 func (s *Server) ticketFor(ctx context.Context) func(*messages.Ticket) *types.MatchmakingTicket {
 	return func(r *messages.Ticket) *types.MatchmakingTicket { return s.ticket(ctx, r) }
 }
@@ -66,7 +66,7 @@ func (s *Server) startMatchBackfill(ctx context.Context, in *gamelift.StartMatch
 	return &gamelift.StartMatchBackfillOutput{MatchmakingTicket: shown}, throttled(err)
 }
 
-// playersOf reads the players of a ticket, without their teams.
+// playersOf converts the players of a ticket, without their teams.
 func playersOf(in []types.Player, most int) ([]messages.TicketPlayer, error) {
 	if len(in) < 1 || len(in) > most {
 		return nil, invalid("Players must have 1 to %d players, it has %d", most, len(in))
@@ -103,7 +103,7 @@ func playersOf(in []types.Player, most int) ([]messages.TicketPlayer, error) {
 	return all, nil
 }
 
-// attributeOf reads an attribute, which has exactly one value.
+// attributeOf converts an attribute. Exactly one of its value members must be set.
 func attributeOf(where string, v *types.AttributeValue) (a messages.Attribute, err error) {
 	given := 0
 	if v.S != nil {
@@ -177,7 +177,8 @@ func (s *Server) acceptMatch(ctx context.Context, in *gamelift.AcceptMatchInput)
 	return &gamelift.AcceptMatchOutput{}, s.run(ctx, nil, req)
 }
 
-// ticket shows a ticket. Teams are shown once it is COMPLETED, and those of a backfill ticket always.
+// ticket converts a ticket for the caller of ctx. It includes the teams if the ticket is COMPLETED or a
+// backfill ticket.
 func (s *Server) ticket(ctx context.Context, r *messages.Ticket) *types.MatchmakingTicket {
 	t := &types.MatchmakingTicket{
 		TicketId: aws.String(string(r.ID)), ConfigurationName: aws.String(string(r.Matchmaker)),

@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	caYears   = 3 // validity of a CA: devices that trust it must be told of the next one (Prepare, Rotate)
+	caYears   = 3 // validity of a CA; devices that trust it must then get the next CA (see Prepare and Rotate)
 	leafFor   = 365 * 24 * time.Hour
-	backdated = time.Hour // how far the clock of a player's device may be behind
+	backdated = time.Hour // maximum time that the clock of a player's device may be behind
 )
 
-// authority is the private CA of a data directory, and its one leaf.
+// authority is the private CA of a data directory, with the one leaf that it signs.
 type authority struct {
 	dir   string
-	hosts hosts // hosts of the leaf, as far as the CA may sign for them
+	hosts hosts // hosts of the leaf that the CA may sign for
 	log   zerolog.Logger
 }
 
@@ -40,7 +40,8 @@ type pair struct {
 	key  crypto.Signer
 }
 
-// CAFile returns the path of the private CA's certificate in a data directory: the trust anchor, as PEM.
+// CAFile returns the path of the private CA's certificate in a data directory. The certificate is the trust
+// anchor, as PEM.
 func CAFile(dir string) string { return filepath.Join(dir, "ca", "cert.pem") }
 
 func (a *authority) caDir() string    { return filepath.Join(a.dir, "ca") }
@@ -68,9 +69,9 @@ func (a *authority) load(now time.Time) (*bundle, error) {
 	return b, nil
 }
 
-// ca reads the CA, and creates it at the first start. It also returns the hosts of the leaf.
+// ca reads the CA, and creates it at the first start. It also returns the hosts for the leaf.
 func (a *authority) ca(now time.Time) (pair, hosts, error) {
-	// Check the leaf first: another process creates the CA before the leaf.
+	// The order matters: another process creates the CA before the leaf.
 	leafThere, err := exists(a.leafFile())
 	caThere, failed := exists(a.caDir())
 	switch err := cmp.Or(err, failed); {
@@ -120,12 +121,12 @@ func (a *authority) readCA(now time.Time) (pair, error) {
 	return pair{ca, key.key}, nil
 }
 
-// makeCA makes a CA for the configured names in a directory of its own.
+// makeCA creates a CA for the configured names in dir.
 func (a *authority) makeCA(now time.Time, dir string) error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
-	// The name is the CA's own, so that two hosts' CAs in one trust store differ.
+	// The random part of the name distinguishes the CAs of several hosts in one trust store.
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "Troupe CA " + rand.Text()[:8]},
 		NotBefore:             now.Add(-backdated),
@@ -144,7 +145,8 @@ func (a *authority) makeCA(now time.Time, dir string) error {
 	return createDir(dir, map[string][]byte{"cert.pem": cert, "key.pem": key})
 }
 
-// leaf reads the leaf, and creates it at the first start and when it is due for renewal.
+// leaf reads the leaf certificate. It creates a new one at the first start, and when the old one is due for
+// renewal.
 func (a *authority) leaf(ca pair, carried hosts, now time.Time) (pair, error) {
 	leaf, err := a.readLeaf(ca)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +207,8 @@ func (a *authority) makeLeaf(ca pair, carried hosts, now time.Time) error {
 	return replaceFile(a.leafFile(), append(cert, key...))
 }
 
-// renewAt returns when a third of the leaf's lifetime is left; zero if the CA would not let a new leaf be valid longer.
+// renewAt returns the time when a third of the leaf's lifetime is left. It returns the zero time if the CA
+// expires too early for a new leaf to be valid longer.
 func renewAt(leaf, ca *x509.Certificate) time.Time {
 	if !ca.NotAfter.After(leaf.NotAfter) {
 		return time.Time{}
@@ -223,7 +226,8 @@ func hostsOf(cert *x509.Certificate) hosts {
 	return h
 }
 
-// create makes a P-256 key and its certificate, self-signed without an issuer, both as PEM.
+// create creates a P-256 key and its certificate, both as PEM. Without an issuer, the certificate is
+// self-signed.
 func create(template *x509.Certificate, issuer *pair) (certPEM, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

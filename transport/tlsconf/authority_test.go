@@ -105,7 +105,7 @@ func TestSecondStartKeeps(t *testing.T) {
 	}
 }
 
-// Stores share nothing but the directory, so goroutines are as good as processes.
+// Stores share only the directory, so goroutines test the same as processes.
 func TestManyFirstStartsAtOnce(t *testing.T) {
 	rounds := 20
 	if testing.Short() {
@@ -165,7 +165,8 @@ func TestHostsChange(t *testing.T) {
 	if contents(t, dir) != before {
 		t.Error("files were changed")
 	}
-	moved := load(t, Options{Dir: dir, Hosts: []string{"a.example", "192.0.2.7"}, Log: log.logger()}) // to another address
+	// the host has moved to another address
+	moved := load(t, Options{Dir: dir, Hosts: []string{"a.example", "192.0.2.7"}, Log: log.logger()})
 	if !bytes.Equal(moved.CAPEM(), first.CAPEM()) || len(moved.Certificate().Leaf.IPAddresses) != 2 || log.count("192.0.2.7") != 1 {
 		t.Errorf("addresses %v, said: %s", moved.Certificate().Leaf.IPAddresses, log.b.String())
 	}
@@ -200,7 +201,7 @@ func TestRenewal(t *testing.T) {
 			return s.Certificate()
 		}
 
-		time.Sleep(243 * day) // of 365
+		time.Sleep(243 * day) // two thirds of 365 days have passed
 		if same := reload(); same.Leaf.SerialNumber.Cmp(first.Leaf.SerialNumber) != 0 {
 			t.Error("renewed with more than a third left")
 		}
@@ -209,12 +210,13 @@ func TestRenewal(t *testing.T) {
 		if second.Leaf.SerialNumber.Cmp(first.Leaf.SerialNumber) == 0 || !second.Leaf.NotAfter.Equal(time.Now().Add(365*day)) {
 			t.Errorf("not renewed: ends at %v", second.Leaf.NotAfter)
 		}
-		time.Sleep(400 * day) // the host was off
+		time.Sleep(400 * day) // the host was off for 400 days
 		if third := reload(); third.Leaf.NotAfter.Before(time.Now()) {
 			t.Error("an expired leaf is served")
 		}
 
-		// Near its end the CA cannot give a leaf more time: no renewal after renewal, but a word to the operator.
+		// Near the end of the CA's lifetime, a new leaf cannot be valid longer. So the leaf is not renewed
+		// again and again; instead the operator is warned.
 		if log.count("near its end") != 0 {
 			t.Error("warned too early")
 		}
@@ -243,7 +245,7 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// In a bubble it is the year 2000.
+// In a synctest bubble it is the year 2000.
 func TestAClockThatIsBehind(t *testing.T) {
 	dir := t.TempDir()
 	load(t, Options{Dir: dir})
@@ -328,7 +330,7 @@ func TestDamagedDirectory(t *testing.T) {
 	}
 }
 
-// contents describes every file below dir.
+// contents returns the names and contents of all files below dir.
 func contents(t *testing.T, dir string) (all string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -370,5 +372,5 @@ func TestPermissionsOfKeys(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "ca/cert.pem"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	load(t, Options{Dir: dir}) // no secret
+	load(t, Options{Dir: dir}) // the certificate is not secret
 }

@@ -12,7 +12,8 @@ import (
 
 const fileMax = 1 << 20
 
-// readPEM reads and parses a file. Every error names it. With secret, only the owner may have access to the file.
+// readPEM reads and parses a file. Every error names the file. With secret, only the owner may have access to
+// the file.
 func readPEM(name string, secret bool) (pemFile, error) {
 	what := ""
 	if secret {
@@ -20,7 +21,7 @@ func readPEM(name string, secret bool) (pemFile, error) {
 	}
 	text, err := ReadFile(name, what, fileMax)
 	if err != nil {
-		return pemFile{}, err // names the file
+		return pemFile{}, err // the error names the file
 	}
 	f, err := parsePEM(text)
 	if err != nil {
@@ -29,7 +30,7 @@ func readPEM(name string, secret bool) (pemFile, error) {
 	return f, nil
 }
 
-// readCertificates is readPEM for a file that must have a certificate.
+// readCertificates is readPEM for a file that must contain a certificate.
 func readCertificates(name string, secret bool) ([]*x509.Certificate, error) {
 	f, err := readPEM(name, secret)
 	if err == nil && len(f.certs) == 0 {
@@ -38,7 +39,8 @@ func readCertificates(name string, secret bool) ([]*x509.Certificate, error) {
 	return f.certs, err
 }
 
-// ReadFile reads a file of at most so many bytes. If it has a secret, which is what, as in "this secret", only its owner may have access.
+// ReadFile reads a file of at most most bytes. If secret is not empty, only the owner may have access to the
+// file; secret describes the content in errors, as in "this secret".
 func ReadFile(name, secret string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -64,7 +66,7 @@ func ReadFile(name, secret string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// exists reports whether a file exists; an error means that this is unknown.
+// exists reports whether a file exists. An error means that this is unknown.
 func exists(name string) (bool, error) {
 	_, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,10 +75,10 @@ func exists(name string) (bool, error) {
 	return err == nil, err
 }
 
-// replaceFile writes a file with permissions 0600, atomically.
+// replaceFile atomically writes a file with permissions 0600.
 func replaceFile(name string, text []byte) error {
 	dir := filepath.Dir(name)
-	temp, err := os.CreateTemp(dir, "."+filepath.Base(name)+"-*") // 0600
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(name)+"-*") // creates the file with permissions 0600
 	if err != nil {
 		return err
 	}
@@ -92,14 +94,15 @@ func replaceFile(name string, text []byte) error {
 	return nil
 }
 
-// createDir creates a directory with the given files atomically. If another process was faster, its directory is kept.
+// createDir atomically creates a directory with the given files. If another process was faster, it keeps that
+// directory.
 func createDir(name string, files map[string][]byte) error {
 	parent := filepath.Dir(name)
-	temp, err := os.MkdirTemp(parent, "."+filepath.Base(name)+"-*") // 0700
+	temp, err := os.MkdirTemp(parent, "."+filepath.Base(name)+"-*") // creates the directory with permissions 0700
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // gone after the rename
+	defer func() { _ = os.RemoveAll(temp) }() // fails harmlessly after the rename
 	for file, text := range files {
 		f, err := os.OpenFile(filepath.Join(temp, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
@@ -110,7 +113,7 @@ func createDir(name string, files map[string][]byte) error {
 		}
 	}
 	syncDir(temp)
-	if err := os.Rename(temp, name); err != nil { // never onto a directory with files
+	if err := os.Rename(temp, name); err != nil { // never replaces a directory that contains files
 		if there, _ := exists(name); there {
 			return nil
 		}
@@ -136,7 +139,7 @@ func syncDir(name string) {
 	}
 }
 
-// stamp identifies a version of a file. The zero stamp is that of an unreadable file.
+// stamp identifies a version of a file. An unreadable file has the zero stamp.
 type stamp struct{ size, modified int64 }
 
 func stampAll(files []string) []stamp {

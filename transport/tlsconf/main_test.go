@@ -52,7 +52,7 @@ func load(t *testing.T, o Options) *Store {
 	return s
 }
 
-// refused wants an error that holds every one of the words.
+// refused fails the test unless the error contains all the words.
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {
@@ -70,7 +70,7 @@ func write(t *testing.T, name string, mode os.FileMode, parts ...[]byte) string 
 	if err := os.WriteFile(name, bytes.Join(parts, nil), mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(name, mode); err != nil { // whatever the umask
+	if err := os.Chmod(name, mode); err != nil { // the umask does not matter
 		t.Fatal(err)
 	}
 	return name
@@ -85,7 +85,7 @@ func read(t *testing.T, name string) []byte {
 	return b
 }
 
-// issued is a certificate of somebody else's making.
+// issued is a certificate that another authority has issued.
 type issued struct {
 	cert      *x509.Certificate
 	key       crypto.Signer
@@ -116,7 +116,7 @@ func keyOf(t testing.TB, kind string) crypto.Signer {
 	return key
 }
 
-// issue makes a certificate; by nil means self-signed, no hosts mean a CA.
+// issue creates a certificate. If by is nil, it is self-signed. Without names, it is a CA.
 func issue(t testing.TB, kind string, by *issued, from, to time.Time, names ...string) *issued {
 	t.Helper()
 	template := &x509.Certificate{
@@ -153,8 +153,8 @@ func issue(t testing.TB, kind string, by *issued, from, to time.Time, names ...s
 	return c
 }
 
-// operators writes a root, an intermediate and a leaf of the given kind, and
-// returns options that name them.
+// operators writes the certificates of a root, an intermediate and a leaf with the given kind of key. It
+// returns options that name the files.
 func operators(t *testing.T, kind string, now time.Time) (o Options, root, between, leaf *issued) {
 	t.Helper()
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// operator is a certificate in files of the operator, who renews it.
+// operator is a certificate in the operator's own files. The operator renews it.
 type operator struct {
 	Options
 	hosts hosts
@@ -48,7 +48,7 @@ func (o *operator) load(now time.Time) (*bundle, error) {
 	return b, nil
 }
 
-// anchors returns the chain without its anchor, which is not sent to peers, and the trust anchors.
+// anchors returns the trust anchors, and the chain without its anchor, because peers do not need that.
 func (o *operator) anchors(chain []*x509.Certificate) (rest, anchors []*x509.Certificate, err error) {
 	last := chain[len(chain)-1]
 	selfIssued := string(last.RawIssuer) == string(last.RawSubject)
@@ -66,7 +66,7 @@ func (o *operator) anchors(chain []*x509.Certificate) (rest, anchors []*x509.Cer
 	return rest, anchors, err
 }
 
-// verify verifies the chain as players do.
+// verify verifies the chain in the same way as players.
 func (o *operator) verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) error {
 	leaf, between := chain[0], x509.NewCertPool()
 	for _, c := range chain[1:] {

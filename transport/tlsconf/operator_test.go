@@ -23,7 +23,7 @@ func TestOperatorsFiles(t *testing.T) {
 		t.Errorf("caCert %q", s.CAPEM())
 	}
 
-	// Without a CAFile the last certificate of the chain is the anchor, and is not sent.
+	// Without a CAFile, the last certificate of the chain is the anchor. It is not sent to peers.
 	o.CAFile = ""
 	_, err := Load(o)
 	refused(t, err, o.CertFile, "trust anchors")
@@ -33,9 +33,9 @@ func TestOperatorsFiles(t *testing.T) {
 		t.Errorf("caCert %q, chain of %d", s.CAPEM(), len(s.Certificate().Certificate))
 	}
 
-	// One that signed itself is its own anchor.
+	// A self-signed leaf is its own anchor.
 	alone := issue(t, "P-256", nil, start.Add(-day), start.Add(day), "game.example", "192.0.2.7")
-	write(t, o.CertFile, 0o600, alone.secr, alone.pem) // and one file for both
+	write(t, o.CertFile, 0o600, alone.secr, alone.pem) // certificate and key are in the same file
 	o.KeyFile = o.CertFile
 	if s = load(t, o); !bytes.Equal(s.CAPEM(), alone.pem) || len(s.Certificate().Certificate) != 1 {
 		t.Errorf("caCert %q, chain of %d", s.CAPEM(), len(s.Certificate().Certificate))
@@ -134,7 +134,7 @@ func TestPEMWithJunk(t *testing.T) {
 	write(t, o.KeyFile, 0o600, params, junk, leaf.secr)
 	write(t, o.CAFile, 0o600, junk, headed, params, junk)
 	s := load(t, o)
-	if !bytes.Equal(s.CAPEM(), root.pem) { // nothing else: mbed TLS fails on a single bad block
+	if !bytes.Equal(s.CAPEM(), root.pem) { // only certificates: mbed TLS fails if a single block is invalid
 		t.Errorf("caCert is not clean: %q", s.CAPEM())
 	}
 	if len(s.Certificate().Certificate) != 2 {
@@ -166,7 +166,7 @@ func TestLongChainIsAWarningForDTLS(t *testing.T) {
 		if n := log.count("two datagrams"); n != 0 {
 			t.Errorf("%s: %d warnings about a short chain", kind, n)
 		}
-		write(t, o.CertFile, 0o600, leaf.pem, bytes.Repeat(root.pem, 6)) // useless, and so it happens
+		write(t, o.CertFile, 0o600, leaf.pem, bytes.Repeat(root.pem, 6)) // the repeated root is useless, but such files exist
 		load(t, o)
 		if n := log.count("two datagrams"); n != want {
 			t.Errorf("%s: %d warnings", kind, n)
@@ -185,7 +185,7 @@ func FuzzParsePEM(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is read can be written and read again, whatever stood around it.
+		// Parsed certificates can be encoded and parsed again, whatever text surrounded them.
 		again, err := parsePEM(encodeCertificates(got.certs))
 		if err != nil || len(again.certs) != len(got.certs) {
 			t.Fatalf("%d certificates, then %d: %v", len(got.certs), len(again.certs), err)
@@ -212,7 +212,7 @@ func TestFilesOfTheDirectoryAsTheOperatorsOwn(t *testing.T) {
 	}
 }
 
-// A reload must not leave DTLS without a certificate that it can serve.
+// A reload never replaces a certificate that DTLS can use by one that it cannot use.
 func TestForDTLSHoldsAtAReload(t *testing.T) {
 	o, root, _, _ := operators(t, "P-256", start)
 	o.ForDTLS = true

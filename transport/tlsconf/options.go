@@ -11,19 +11,24 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Options say where the certificate comes from: Dir, or CertFile and KeyFile.
+// Options says where the certificate comes from: Dir, or CertFile and KeyFile.
 type Options struct {
-	// Dir is the data directory of the private CA: files 0600, directory 0700. Processes that name the same Hosts may share it.
+	// Dir is the data directory of the private CA. Its files have permissions 0600, and the directory 0700.
+	// Several processes may share it if they have the same Hosts.
 	Dir string
-	// CertFile and KeyFile are the operator's own, instead of Dir: PEM, the leaf first, then its intermediates; the key for its owner only.
+	// CertFile and KeyFile are the operator's own PEM files, used instead of Dir. CertFile has the leaf
+	// first, then its intermediates. Only the owner may have access to KeyFile.
 	CertFile, KeyFile string
-	// CAFile holds the PEM trust anchors that players get as caCert, for CertFile. Empty: the last of CertFile, which is self-issued then.
+	// CAFile, used with CertFile, is a PEM file with the trust anchors that players get as caCert. If it is
+	// empty, the last certificate in CertFile is the anchor and must be self-issued.
 	CAFile string
-	// Hosts are the DNS names and IP addresses that the leaf must carry. A leaf of the private CA carries those of loopback as well.
+	// Hosts are the DNS names and IP addresses that the leaf must contain. A leaf of the private CA also
+	// contains those of loopback.
 	Hosts []string
-	// ForDTLS refuses certificates that cannot serve DTLS, which offers only ECDHE_ECDSA suites, also at a reload.
+	// ForDTLS rejects certificates that DTLS cannot use, also during a reload. DTLS offers only ECDHE_ECDSA
+	// cipher suites.
 	ForDTLS bool
-	Log     zerolog.Logger // gets changes of the certificate
+	Log     zerolog.Logger // changes of the certificate are logged here
 }
 
 // AnchorFile returns the path of the file with the trust anchors.
@@ -34,9 +39,9 @@ func (o *Options) AnchorFile() string {
 	return cmp.Or(o.CAFile, o.CertFile)
 }
 
-var always = []string{"localhost", "127.0.0.1", "::1"} // the hosts of every leaf of the private CA
+var always = []string{"localhost", "127.0.0.1", "::1"} // hosts in every leaf of the private CA
 
-// hosts are the names of a leaf: lower case, sorted, none twice.
+// hosts are the names and addresses of a leaf: lower case, sorted, without duplicates.
 type hosts struct {
 	names []string
 	ips   []netip.Addr
@@ -71,7 +76,7 @@ func (h *hosts) sort() {
 	h.names, h.ips = slices.Compact(h.names), slices.Compact(h.ips)
 }
 
-// isName reports whether s is a DNS name in lower case, perhaps with a wildcard as its first label.
+// isName reports whether s is a lower-case DNS name. Its first label may be a wildcard.
 func isName(s string) bool {
 	if len(s) > 253 {
 		return false
@@ -96,7 +101,7 @@ func (o Options) validate() error {
 	return nil
 }
 
-// source returns the source of certificates that o names.
+// source returns the source of certificates that the options select.
 func (o Options) source() (source, error) {
 	if err := o.validate(); err != nil {
 		return nil, err

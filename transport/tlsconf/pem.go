@@ -17,11 +17,11 @@ const (
 // pemFile has the certificates and the private key of a PEM file.
 type pemFile struct {
 	certs []*x509.Certificate
-	key   crypto.Signer // nil without one
+	key   crypto.Signer // nil if the file has no key
 }
 
-// parsePEM reads certificates and at most one private key. Text around the blocks and blocks of other kinds are skipped, as tools write
-// both; a block that is cut short or does not parse is an error.
+// parsePEM parses certificates and at most one private key. It ignores text around the blocks, and blocks of
+// other types, because tools write both. A block that is truncated or invalid is an error.
 func parsePEM(text []byte) (f pemFile, err error) {
 	blocks, begins := 0, bytes.Count(text, []byte("-----BEGIN "))
 	for {
@@ -34,7 +34,7 @@ func parsePEM(text []byte) (f pemFile, err error) {
 			return pemFile{}, fmt.Errorf("PEM block %d: %w", blocks, err)
 		}
 	}
-	if blocks != begins { // pem.Decode skips what it cannot read
+	if blocks != begins { // pem.Decode skips blocks that it cannot parse
 		return pemFile{}, fmt.Errorf("%d of %d PEM blocks are damaged", begins-blocks, begins)
 	}
 	return f, nil

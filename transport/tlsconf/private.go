@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// CheckPrivate returns an error if others than its owner can open a file with a secret, which is what, as in "this secret". A file that root owns
-// may also be readable by a group that the process is in, unless that is root's: so Kubernetes mounts secrets.
+// CheckPrivate returns an error if users other than the owner have access to a secret file. what describes
+// the content in the error, as in "this secret". One exception: a group may read a file that belongs to root
+// if this process is in the group, unless it is root's group. Kubernetes mounts secrets in this way.
 func CheckPrivate(name, what string, info fs.FileInfo) error {
 	mode := info.Mode().Perm()
 	if runtime.GOOS == "windows" || mode&0o077 == 0 {

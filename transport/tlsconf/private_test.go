@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A secret may be read by a group only as Kubernetes mounts it: root's file, and the process in its group.
+// A group may read a secret only in the way that Kubernetes mounts secrets: the file belongs to root, and the
+// process is in the group.
 func TestPrivate(t *testing.T) {
 	for _, c := range []struct {
 		mode               fs.FileMode
@@ -14,10 +15,10 @@ func TestPrivate(t *testing.T) {
 	}{
 		{0o440, 0, 2000, 1000, true},
 		{0o640, 0, 2000, 1000, true},
-		{0o460, 0, 2000, 1000, false}, // the group writes
+		{0o460, 0, 2000, 1000, false}, // the group may write
 		{0o444, 0, 2000, 1000, false},
-		{0o440, 0, 3000, 1000, false},    // another group
-		{0o440, 1000, 2000, 1000, false}, // its own: chmod helps
+		{0o440, 0, 3000, 1000, false},    // the process is not in the group
+		{0o440, 1000, 2000, 1000, false}, // the process's own file: the operator can use chmod
 		{0o440, 0, 0, 1000, false},       // root's group
 		{0o440, 0, 2000, 0, false},
 	} {

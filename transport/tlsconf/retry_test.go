@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestWatchTriesAgain: what made a reload fail may go away without a change of the files' contents.
+// TestWatchTriesAgain: the cause of a failed reload may disappear without a change of the files' contents.
 func TestWatchTriesAgain(t *testing.T) {
 	var o Options
 	var between *issued
@@ -32,7 +32,7 @@ func TestWatchTriesAgain(t *testing.T) {
 			if log.count("chmod 600") != 1 {
 				t.Fatal("not one complaint about the permissions")
 			}
-			if err := os.Chmod(o.KeyFile, 0o600); err != nil { // as the log says
+			if err := os.Chmod(o.KeyFile, 0o600); err != nil { // as the log message advises
 				t.Fatal(err)
 			}
 			awaitNextCheck(time.Minute)

@@ -13,10 +13,11 @@ import (
 	"time"
 )
 
-// NextCAFile returns the path of the certificate of the CA that Prepare made for the next Rotate.
+// NextCAFile returns the path of the certificate of the CA that Prepare created for the next Rotate.
 func NextCAFile(dir string) string { return filepath.Join(dir, "ca-next", "cert.pem") }
 
-// split returns the hosts of h that a CA may sign for, and the others. A permitted name includes its subdomains.
+// split divides h into the hosts that a CA may sign for and the others. A permitted name includes its
+// subdomains.
 func (h hosts) split(ca *x509.Certificate) (good, bad hosts) {
 	for _, name := range h.names {
 		plain := strings.TrimPrefix(name, "*.")
@@ -49,7 +50,8 @@ func (h hosts) texts() []string {
 // constrain restricts a CA to server certificates for h.
 func constrain(template *x509.Certificate, h hosts) {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	// Not critical, although RFC 5280 requires it: TLS libraries of consoles and phones that do not know them would refuse the CA.
+	// The constraints are not critical, although RFC 5280 requires that: TLS libraries of consoles and phones
+	// that do not support them would reject the CA.
 	for _, name := range h.names {
 		template.PermittedDNSDomains = append(template.PermittedDNSDomains, strings.TrimPrefix(name, "*."))
 	}
@@ -60,12 +62,12 @@ func constrain(template *x509.Certificate, h hosts) {
 	}
 }
 
-// constrained reports whether a CA has name constraints; CAs of older versions have none.
+// constrained reports whether a CA has name constraints. CAs of older versions have none.
 func constrained(ca *x509.Certificate) bool {
 	return len(ca.PermittedDNSDomains) > 0 && len(ca.PermittedIPRanges) > 0
 }
 
-// forThisMachine reports whether a CA signs only for loopback, so that no other machine can use it.
+// forThisMachine reports whether a CA may sign only for loopback. Other machines cannot use such a CA.
 func forThisMachine(ca *x509.Certificate) bool {
 	local, _ := parseHosts(always)
 	return constrained(ca) && !slices.ContainsFunc(ca.PermittedDNSDomains, func(domain string) bool { return !slices.Contains(local.names, domain) }) &&
@@ -75,9 +77,10 @@ func forThisMachine(ca *x509.Certificate) bool {
 		})
 }
 
-// fits returns the CA, and the configured hosts that its leaf may have. A CA that other machines may trust is never replaced here: they
-// would refuse the new one. A name that it may not sign for is an error, because players connect to it. An address is left out, because
-// those of a machine may change, and the host must still start.
+// fits returns the CA and the configured hosts that its leaf may contain. It never replaces a CA that other
+// machines may trust, because they would reject the new one. A name that the CA may not sign for is an error,
+// because players connect to it. Such an address is left out instead: a machine's addresses may change, and
+// the host must still start.
 func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	if !constrained(ca.cert) {
 		a.log.Warn().Str("file", a.caFile()).Msg("this private CA may sign for any name (it was made by an older version): troupe tls rotate makes one for the configured names; " +
@@ -104,7 +107,8 @@ func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	return ca, good, nil
 }
 
-// Constraints returns the names and addresses that a CA may sign for. An empty result means any.
+// Constraints returns the names and addresses that a CA may sign for. An empty result means that it may sign
+// for any.
 func Constraints(ca *x509.Certificate) []string {
 	all := slices.Clone(ca.PermittedDNSDomains)
 	for _, n := range ca.PermittedIPRanges {
@@ -117,8 +121,9 @@ func Constraints(ca *x509.Certificate) []string {
 	return all
 }
 
-// rotate moves the CA aside, and replaces it with the prepared one or a new one. It returns the path of the old CA, "" if there was none.
-// It removes the leaf first: without leaf and CA the next start creates both, so a host can start after a crash at any point.
+// rotate moves the CA aside, and replaces it by the prepared CA or a new one. It returns the path of the old
+// CA, or "" if there was none. It removes the leaf first: if both are missing, the next start creates both.
+// So a host can start after a crash at any point.
 func (a *authority) rotate(now time.Time) (old string, err error) {
 	next := filepath.Dir(NextCAFile(a.dir))
 	prepared, err := exists(next)
@@ -147,13 +152,14 @@ func (a *authority) rotate(now time.Time) (old string, err error) {
 		err = a.makeCA(now, a.caDir())
 	}
 	syncDir(a.dir)
-	if gone := os.Remove(a.leafFile()); gone == nil { // a running host has created one meanwhile
+	if gone := os.Remove(a.leafFile()); gone == nil { // a running host has created a leaf meanwhile
 		a.log.Debug().Str("file", a.leafFile()).Msg("removed a certificate of the old CA")
 	}
 	return old, err
 }
 
-// authorityOf returns the private CA of o.
+// authorityOf returns the private CA that the options select. It returns an error if they select the
+// operator's own files.
 func authorityOf(o Options) (*authority, time.Time, error) {
 	s, err := o.source()
 	a, ok := s.(*authority)
@@ -163,7 +169,7 @@ func authorityOf(o Options) (*authority, time.Time, error) {
 	return a, time.Now(), err
 }
 
-// preparedFits returns an error if the CA that Prepare made may not sign for the configured hosts.
+// preparedFits returns an error if the CA that Prepare created may not sign for the configured hosts.
 func (a *authority) preparedFits() error {
 	file := NextCAFile(a.dir)
 	f, err := readPEM(file, false)
@@ -176,7 +182,8 @@ func (a *authority) preparedFits() error {
 	return nil
 }
 
-// Prepare makes the CA for the next Rotate, so that devices can trust it in advance, and returns its file. It keeps one that fits.
+// Prepare creates the CA for the next Rotate and returns the path of its certificate, so that devices can
+// trust it in advance. It keeps an existing prepared CA that fits the configuration.
 func Prepare(o Options) (file string, err error) {
 	a, now, err := authorityOf(o)
 	if err != nil {
@@ -196,8 +203,8 @@ func Prepare(o Options) (file string, err error) {
 	return file, nil
 }
 
-// Rotate puts a new CA in place: the one that Prepare made, or one made now. The old CA is kept in the directory old, and signs nothing any
-// more. A running host loads the new CA when it next checks the files.
+// Rotate replaces the CA by the one that Prepare created, or by a new one. The old CA is kept in the
+// directory old and no longer signs. A running host loads the new CA when it next checks the files.
 func Rotate(o Options) (old string, err error) {
 	a, now, err := authorityOf(o)
 	if err == nil {
@@ -212,7 +219,8 @@ func Rotate(o Options) (old string, err error) {
 	return old, nil
 }
 
-// Trusted returns the certificates that players must trust for wss, and the file that contains them. It creates no files.
+// Trusted returns the certificates that players must trust for wss, and the file that contains them. It
+// creates no files.
 func Trusted(o Options) (anchors []*x509.Certificate, file string, err error) {
 	if err := o.validate(); err != nil {
 		return nil, "", err
@@ -222,7 +230,7 @@ func Trusted(o Options) (anchors []*x509.Certificate, file string, err error) {
 	if err != nil {
 		return nil, file, fmt.Errorf("tlsconf: %w", err)
 	}
-	if o.CAFile == "" && o.Dir == "" { // its chain ends with the anchor
+	if o.CAFile == "" && o.Dir == "" { // the chain in CertFile ends with the anchor
 		anchors = anchors[len(anchors)-1:]
 	}
 	return anchors, file, nil

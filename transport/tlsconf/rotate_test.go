@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// caOf is the CA of a directory with its key, as somebody who has stolen it.
+// caOf returns the CA of a directory with its key, as a thief would have it.
 func caOf(t *testing.T, dir string) *issued {
 	t.Helper()
 	cert, err := parsePEM(read(t, filepath.Join(dir, "ca", "cert.pem")))
@@ -26,7 +26,8 @@ func caOf(t *testing.T, dir string) *issued {
 	return &issued{cert: cert.certs[0], key: key.key}
 }
 
-// TestTheCASignsForItsNamesAlone: for whoever has its key, as Go and openssl see it.
+// TestTheCASignsForItsNamesAlone: according to Go and openssl, certificates for other names are invalid, even
+// if somebody has the CA's key.
 func TestTheCASignsForItsNamesAlone(t *testing.T) {
 	dir := t.TempDir()
 	s := load(t, Options{Dir: dir, Hosts: []string{"game.example", "*.wild.example", "192.0.2.7", "2001:db8::1"}})
@@ -54,7 +55,7 @@ func TestTheCASignsForItsNamesAlone(t *testing.T) {
 			t.Errorf("%s: openssl: %s", host, out)
 		}
 	}
-	for host, good := range map[string]bool{"game.example": true, "other.example": false} { // the leaf that it has signed
+	for host, good := range map[string]bool{"game.example": true, "other.example": false} { // uses the leaf that the CA has signed
 		openssl(host, filepath.Join(dir, "leaf.pem"), good, "-x509_strict", "-purpose", "sslserver", "-verify_hostname", host)
 	}
 	for host, good := range map[string]bool{
@@ -74,7 +75,7 @@ func TestTheCASignsForItsNamesAlone(t *testing.T) {
 	}
 }
 
-// TestACAOfAnOlderVersionStays: devices trust it, so nothing but a word changes.
+// TestACAOfAnOlderVersionStays: devices trust the CA, so it is kept, and only a warning is logged.
 func TestACAOfAnOlderVersionStays(t *testing.T) {
 	dir := t.TempDir()
 	old := issue(t, "P-256", nil, time.Now().Add(-day), time.Now().Add(3000*day))
@@ -112,7 +113,7 @@ func TestRotate(t *testing.T) {
 	if old, err := Rotate(Options{Dir: dir, Hosts: []string{"new.example"}}); err == nil || old != "" || !bytes.Equal(read(t, CAFile(dir)), first) {
 		t.Errorf("rotated to one that is prepared for another name: %q, %v", old, err)
 	}
-	// Nor does a host do that at its start, whose CA was for its own machine alone.
+	// At its start, a host replaces a CA that is for loopback only. It refuses a prepared CA that may not sign for its name, too.
 	local := t.TempDir()
 	if _, err := Prepare(Options{Dir: local}); err != nil {
 		t.Fatal(err)
@@ -131,7 +132,7 @@ func TestRotate(t *testing.T) {
 	if _, err := running.Certificate().Leaf.Verify(x509.VerifyOptions{DNSName: "game.example", Roots: running.current.Load().roots}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Rotate(o); err != nil { // with nothing prepared
+	if _, err := Rotate(o); err != nil { // no CA was prepared
 		t.Fatal(err)
 	}
 	if again := load(t, o); bytes.Equal(again.CAPEM(), prepared) || bytes.Equal(again.CAPEM(), first) {
@@ -142,7 +143,7 @@ func TestRotate(t *testing.T) {
 			t.Errorf("%+v was rotated", o)
 		}
 	}
-	if _, err := Rotate(Options{Dir: t.TempDir()}); err != nil { // it need not have started before
+	if _, err := Rotate(Options{Dir: t.TempDir()}); err != nil { // Rotate works even if no host has started with the directory
 		t.Error(err)
 	}
 }

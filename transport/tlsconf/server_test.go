@@ -14,7 +14,8 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// echo serves TLS in memory with the configuration until the test is over. It returns what connects to it.
+// echo serves TLS on an in-memory network until the end of the test. It returns a function that connects to
+// the server.
 func echo(t *testing.T, config *tls.Config) (dial func(config *tls.Config) (*tls.Conn, error)) {
 	t.Helper()
 	network := memnet.New(memnet.Seed(t))
@@ -48,7 +49,7 @@ func echo(t *testing.T, config *tls.Config) (dial func(config *tls.Config) (*tls
 	}
 }
 
-// talk sends something to and fro. In TLS 1.3 a refusal may show no earlier.
+// talk sends data in both directions. With TLS 1.3, a client may not notice a refusal before that.
 func talk(t *testing.T, conn *tls.Conn) error {
 	t.Helper()
 	var b [5]byte
@@ -59,7 +60,7 @@ func talk(t *testing.T, conn *tls.Conn) error {
 	return err
 }
 
-// stores are one with an ECDSA and one with an RSA leaf.
+// stores returns a store with an ECDSA leaf and one with an RSA leaf.
 func stores(t *testing.T) map[string]*Store {
 	t.Helper()
 	rsa, _, _, _ := operators(t, "RSA", time.Now())
@@ -80,7 +81,7 @@ func TestHandshakeMatrix(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		config *tls.Config
-		works  string // with which leaf
+		works  string // kinds of leaf with which the handshake succeeds
 	}{
 		{"1.0", versions(tls.VersionTLS10), ""},
 		{"1.1", versions(tls.VersionTLS11), ""},
@@ -124,7 +125,7 @@ func TestHandshakeMatrix(t *testing.T) {
 			})
 		}
 	}
-	// The refusals above are the server's: the same client gets through to a careless one.
+	// The server caused the refusals above: the same client succeeds with a less strict server.
 	careless := leaves["ECDSA"].ServerConfig()
 	careless.MinVersion = tls.VersionTLS10
 	careless.CipherSuites = []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}
@@ -192,7 +193,7 @@ func TestResumption(t *testing.T) {
 		for round, want := range []bool{false, true} {
 			conn, err := dial(config)
 			if err == nil {
-				err = talk(t, conn) // a TLS 1.3 ticket comes after the handshake
+				err = talk(t, conn) // a TLS 1.3 ticket arrives after the handshake
 			}
 			if err != nil || conn.ConnectionState().DidResume != want {
 				t.Fatalf("version %x round %d: %v", version, round, err)

@@ -14,40 +14,42 @@ import (
 )
 
 const (
-	anchorsMax = 16 << 10 // bounds caCert, in bytes of PEM: it is part of every LOGIN_RESPONSE
-	// flightMax is what certificates may take, in bytes of DER, for the server's flight of a DTLS handshake to fit two datagrams of
-	// 1200 bytes: the stock client can lose datagrams of a longer burst (realtime.md 8.2).
+	anchorsMax = 16 << 10 // maximum bytes of caCert as PEM, because it is part of every LOGIN_RESPONSE
+	// flightMax is the maximum size of the certificates in bytes of DER. With it, the server's flight of a
+	// DTLS handshake fits into two datagrams of 1200 bytes. The stock client may lose datagrams of a longer
+	// burst (realtime.md 8.2).
 	flightMax = 2000
 )
 
-// source is where a bundle comes from.
+// source provides bundles.
 type source interface {
-	// load reads the files; the private CA also creates and renews its own.
+	// load reads the files. The private CA also creates and renews its own files.
 	load(now time.Time) (*bundle, error)
 	files() []string
 }
 
-// bundle is the result of loading the files. It is immutable.
+// bundle is the loaded content of the files. It is immutable.
 type bundle struct {
 	cert    tls.Certificate
 	anchors []byte // PEM
 	roots   *x509.CertPool
 
-	renewAt time.Time // when load will make a new leaf; zero: never
-	expires expiry    // the end that only the operator can put off
+	renewAt time.Time // time at which load creates a new leaf; zero: never
+	expires expiry    // expiry that only the operator can extend
 }
 
 // expiry is the validity of the certificate in a file.
 type expiry struct {
 	file       string
-	private    bool // that of a private CA
+	private    bool // whether it is a private CA's certificate
 	begin, end time.Time
 }
 
-// soon reports whether less than a tenth is left.
+// soon reports whether less than a tenth of the validity is left.
 func (e expiry) soon(now time.Time) bool { return now.After(e.end.Add(-e.end.Sub(e.begin) / 10)) }
 
-// newBundle checks the sizes. Chain is the leaf first and without its anchor.
+// newBundle returns a bundle after checking the sizes. chain starts with the leaf and does not include the
+// anchor.
 func newBundle(chain []*x509.Certificate, key any, anchors []*x509.Certificate) (*bundle, error) {
 	b := &bundle{cert: tls.Certificate{PrivateKey: key, Leaf: chain[0]}, roots: x509.NewCertPool()}
 	for _, c := range chain {
@@ -64,24 +66,24 @@ func newBundle(chain []*x509.Certificate, key any, anchors []*x509.Certificate) 
 	return b, nil
 }
 
-// equal reports whether both serve the same bytes.
+// equal reports whether both bundles have the same certificates and anchors.
 func (b *bundle) equal(other *bundle) bool {
 	return bytes.Equal(b.anchors, other.anchors) && bytes.Equal(bytes.Join(b.cert.Certificate, nil), bytes.Join(other.cert.Certificate, nil))
 }
 
-// Store is the current certificate. All methods are safe for concurrent use.
+// Store has the current certificate. It is safe for concurrent use.
 type Store struct {
 	o       Options
 	source  source
 	current atomic.Pointer[bundle]
 
-	mu     sync.Mutex // one reload at a time
-	seen   []stamp    // of the files, as of the last reload
-	failed bool       // the last reload
-	warned time.Time  // when the end of the certificate was last logged
+	mu     sync.Mutex // serializes reloads
+	seen   []stamp    // stamps of the files at the last reload
+	failed bool       // whether the last reload failed
+	warned time.Time  // last time that a warning about the certificate's expiry was logged
 }
 
-// Load reads the certificate, and creates it at the first start. Its errors name the file and the remedy.
+// Load reads the certificate, and creates it at the first start. Its errors name the file and what to do.
 func Load(o Options) (*Store, error) {
 	src, err := o.source()
 	if err != nil {
@@ -94,24 +96,28 @@ func Load(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Certificate returns the current leaf with its chain. It costs one atomic load; the result must not be changed.
+// Certificate returns the current leaf with its chain. It costs one atomic load. The caller must not modify
+// the result.
 func (s *Store) Certificate() *tls.Certificate { return &s.current.Load().cert }
 
-// Ends returns when the certificate in use ends, and when what only the operator can replace does: that one, or the authority.
+// Ends returns two expiry times: that of the served certificate, and that of the certificate which only the
+// operator can replace (the operator's own, or the private CA).
 func (s *Store) Ends() (served, operator time.Time) {
 	b := s.current.Load()
 	return b.cert.Leaf.NotAfter, b.expires.end
 }
 
-// CAPEM returns the trust anchors as PEM text: CERTIFICATE blocks alone, at most 16 KiB. The result must not be changed.
+// CAPEM returns the trust anchors as PEM text of at most 16 KiB, with CERTIFICATE blocks only. The caller
+// must not modify the result.
 func (s *Store) CAPEM() []byte { return s.current.Load().anchors }
 
-// ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys and AEAD only (realtime.md 1, reliability.md 5), and TLS
-// 1.3. A connection gets the certificate that is current at its handshake.
+// ServerConfig returns a new configuration for wss. It allows TLS 1.3, and TLS 1.2 with ephemeral keys and
+// AEAD only (realtime.md 1, reliability.md 5). A connection gets the certificate that is current at its
+// handshake.
 func (s *Store) ServerConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		CipherSuites: []uint16{ // of TLS 1.2; crypto/tls orders them itself
+		CipherSuites: []uint16{ // for TLS 1.2; crypto/tls determines the order
 			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
@@ -124,7 +130,7 @@ func (s *Store) ServerConfig() *tls.Config {
 	}
 }
 
-// forDTLS returns which kind of key is needed, unless a certificate can serve DTLS.
+// forDTLS returns an error that names the required kind of key if DTLS cannot use the certificate.
 func forDTLS(leaf *x509.Certificate) error {
 	key, ok := leaf.PublicKey.(*ecdsa.PublicKey)
 	switch {
@@ -136,7 +142,8 @@ func forDTLS(leaf *x509.Certificate) error {
 	return nil
 }
 
-// Reload reads the files again, and renews a leaf of the private CA in time. On an error the Store keeps the certificate it has.
+// Reload reads the files again, and renews the leaf of a private CA if it is due. On an error, the Store
+// keeps its certificate.
 func (s *Store) Reload() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +152,7 @@ func (s *Store) Reload() error {
 
 func (s *Store) reloadLocked() error {
 	now := time.Now()
-	// Before the reading: what changes meanwhile is seen as changed the next time.
+	// Read the stamps before the files, so that a change in between is detected at the next check.
 	s.seen = stampAll(s.source.files())
 	b, err := s.source.load(now)
 	if err == nil && s.o.ForDTLS {

@@ -8,9 +8,10 @@ import (
 
 const warnEvery = 24 * time.Hour
 
-// Watch checks the files and the clock at every interval until ctx ends. It reloads when a file has changed or the leaf is due for renewal,
-// and again after a reload that failed: permissions and time heal some errors, and change no file. It logs errors. Once a day it warns if
-// the certificate or the private CA is about to expire.
+// Watch checks the files and the clock at every interval until ctx ends. It reloads when a file has changed,
+// or when the leaf is due for renewal. After a failed reload it tries again, because an error may disappear
+// without a change of the files: permissions may be corrected, or a certificate may become valid. It logs
+// errors. Once a day, it warns if the certificate or the private CA will expire soon.
 func (s *Store) Watch(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -35,13 +36,14 @@ func (s *Store) check() {
 		return
 	}
 	err := s.reloadLocked()
-	if err != nil && changed { // the same complaint once
+	if err != nil && changed { // log the same error only once
 		s.o.Log.Error().Err(err).Msg("certificate not reloaded, the old one stays")
 	}
 	s.warnLocked(now)
 }
 
-// warnLocked warns, at most once a day, of a certificate that expires soon and that only the operator can renew.
+// warnLocked logs a warning, at most once a day, if a certificate that only the operator can renew expires
+// soon.
 func (s *Store) warnLocked(now time.Time) {
 	e := s.current.Load().expires
 	if !e.soon(now) || now.Before(s.warned.Add(warnEvery)) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watched runs test in a bubble with a store that is being watched, at an interval as for Watch.
+// watched runs test in a synctest bubble with a store that Watch checks at the given interval.
 func watched(t *testing.T, every time.Duration, o func(t *testing.T) Options, test func(t *testing.T, s *Store, log *logged)) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
@@ -24,13 +24,13 @@ func watched(t *testing.T, every time.Duration, o func(t *testing.T) Options, te
 	})
 }
 
-// awaitNextCheck lets the next look of a Watch pass.
+// awaitNextCheck waits for the next check of Watch.
 func awaitNextCheck(every time.Duration) {
 	time.Sleep(every)
 	synctest.Wait()
 }
 
-// seldom is the interval where months pass: each look costs some system calls.
+// seldom is the interval in tests that last months, because each check costs some system calls.
 const seldom = 6 * time.Hour
 
 func TestWatchRenews(t *testing.T) {
@@ -71,7 +71,7 @@ func TestWatchSeesFilesChange(t *testing.T) {
 			t.Error("reloaded for nothing")
 		}
 
-		// An ACME client writes one file, and later the other.
+		// An ACME client writes one file first, and the other later.
 		next := issue(t, "P-256", between, time.Now().Add(-day), time.Now().Add(99*day), "game.example", "192.0.2.7")
 		write(t, o.CertFile, 0o644, next.pem, between.pem)
 		awaitNextCheck(seldom)
@@ -88,8 +88,9 @@ func TestWatchSeesFilesChange(t *testing.T) {
 			t.Error("the change was not taken")
 		}
 
-		// Its end nears, and nobody acts: a word a day, and the certificate stays.
-		time.Sleep(89*day + time.Hour) // of 99
+		// The certificate is about to expire and nobody renews it: there is one warning a day, and the
+		// certificate stays.
+		time.Sleep(89*day + time.Hour) // 90 of its 99 days have passed
 		synctest.Wait()
 		if n := log.count("near its end"); n != 1 {
 			t.Errorf("%d warnings on the first day", n)
@@ -100,7 +101,7 @@ func TestWatchSeesFilesChange(t *testing.T) {
 			t.Errorf("%d warnings after two more days", n)
 		}
 
-		// Somebody does, with new anchors.
+		// The operator renews it, with new anchors.
 		root = issue(t, "P-256", nil, time.Now().Add(-day), time.Now().Add(1000*day))
 		next = issue(t, "P-256", root, time.Now().Add(-day), time.Now().Add(99*day), "game.example", "192.0.2.7")
 		write(t, o.CertFile, 0o644, next.pem)

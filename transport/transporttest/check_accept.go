@@ -9,7 +9,7 @@ import (
 	"troupe/transport"
 )
 
-// acceptComesFirst: one Accept per connection, with an id, a channel and an address.
+// acceptComesFirst checks that there is one Accept per connection, which has an id, a channel and an address.
 func acceptComesFirst(e *env) {
 	e.start()
 	const n = 8
@@ -28,14 +28,15 @@ func acceptComesFirst(e *env) {
 	}
 }
 
-// refusedByTheAcceptor: a nil Handler closes with the reason it came with.
+// refusedByTheAcceptor checks that a nil Handler closes the connection with the returned reason.
 func refusedByTheAcceptor(e *env) {
 	e.opt.Admission = transport.NewAdmission(transport.AdmissionLimits{PendingMax: 100}, e.opt.Counters, time.Now)
 	e.start()
 	for _, reason := range []messages.CloseReason{messages.CloseGoingAway, messages.CloseGameEnded} {
 		e.hub.refuse.Store(uint32(reason))
 		p, err := e.dial()
-		for n := 0; err != nil && e.lossy && n < 5; n++ { // the host has given the client up before its last flight arrived
+		// the host may have given up the handshake before the client's last flight arrived
+		for n := 0; err != nil && e.lossy && n < 5; n++ {
 			p, err = e.dial()
 		}
 		if err != nil {
@@ -49,7 +50,7 @@ func refusedByTheAcceptor(e *env) {
 	e.echoes(e.connect())
 }
 
-// wants holds what the host said at the end against a reason.
+// wants checks that the client was told the given close reason.
 func (e *env) wants(p *peer, reason messages.CloseReason) {
 	e.Helper()
 	if code, name := p.goodbye(); code != uint16(reason) || name != reason.String() {
@@ -57,10 +58,10 @@ func (e *env) wants(p *peer, reason messages.CloseReason) {
 	}
 }
 
-// admissionTickets: a connection counts as pending from its beginning until it
-// logs in or ends, whatever comes first, and once.
+// admissionTickets checks that a connection counts as pending from its beginning until it logs in or ends,
+// and that it is released only once.
 func admissionTickets(e *env) {
-	now := time.Now() // and for ever: nobody is silent for so long that it gives way
+	now := time.Now() // the clock stands still, so no connection is silent long enough to be closed for a new one
 	a := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 2}, e.opt.Counters, func() time.Time { return now })
 	e.opt.Admission = a
 	e.start()
@@ -74,7 +75,7 @@ func admissionTickets(e *env) {
 	p1, l1 := e.connect()
 	p2, l2 := e.connect()
 	pending(2)
-	if p, err := e.dial(); err == nil { // it need not be told: over datagrams a refusal may be silence
+	if p, err := e.dial(); err == nil { // an error is not required: over datagrams, the host may refuse silently
 		time.Sleep(e.awaitIdle)
 		p.Abort()
 	}
@@ -92,14 +93,14 @@ func admissionTickets(e *env) {
 	pending(1)
 	p1.Close()
 	e.ends(l1)
-	pending(1) // it had none any more
+	pending(1) // l1 had already returned its ticket
 	p3.Abort()
 	e.dies(l3)
 	pending(0)
 }
 
-// dies waits for the end of a connection whose client is gone without a word. A
-// host that only listens need not notice, so it has something to say.
+// dies waits for the end of a connection whose client has disappeared without a close. A host that only
+// receives need not notice, so it sends something.
 func (e *env) dies(l *link) transport.End {
 	e.Helper()
 	src := newOutbox(e.TB)
@@ -116,7 +117,7 @@ func (e *env) dies(l *link) transport.End {
 	return l.how()
 }
 
-// echoes sends one message either way.
+// echoes sends one message in each direction.
 func (e *env) echoes(p *peer, l *link) {
 	e.Helper()
 	units, _, _ := l.counts()

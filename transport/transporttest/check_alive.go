@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// pingComesBack: with its payload, up to 125 bytes.
+// pingComesBack checks that a ping returns with its payload, which may have up to 125 bytes.
 func pingComesBack(e *env) {
 	e.start()
 	p, l := e.login()
 	for _, payload := range []string{"1", "42 marks", strings.Repeat("m", 125)} {
 		b := []byte(payload)
 		e.atOnce("Ping", func() { l.Ping(b) })
-		clear(b) // it was copied
+		clear(b) // Ping must have copied the payload
 		e.await("the ping comes back", func() bool {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -28,8 +28,8 @@ func pingComesBack(e *env) {
 	}
 }
 
-// pingsKeepAlive: a connection that is pinged every 3 s is never silent for 6 s, so
-// that a loss of packets is not taken for the loss of a peer (realtime.md 12).
+// pingsKeepAlive checks that a connection with a ping every 3 s is never silent for 6 s. Otherwise lost
+// packets could look like a lost peer (realtime.md 12).
 func pingsKeepAlive(e *env) {
 	e.start()
 	_, l := e.login()
@@ -50,14 +50,13 @@ func pingsKeepAlive(e *env) {
 	}
 }
 
-// idleIsSilent: nobody sends anything on an idle connection, pings aside that are
-// asked for.
+// idleIsSilent checks that neither side sends anything on an idle connection, except for requested pings.
 func idleIsSilent(e *env) {
 	e.start()
 	p, l := e.login()
 	e.echoes(p, l)
 	sent := func() int64 { return e.net.Stats().Sent }
-	time.Sleep(time.Minute) // for what is still to be acknowledged
+	time.Sleep(time.Minute) // lets pending acknowledgements be sent
 	before := sent()
 	time.Sleep(time.Minute)
 	if n := sent() - before; n != 0 {

@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// datagramSizes are those of payloads: from the least that carries a number to the
-// most a client may send (FastPayloadMax).
+// datagramSizes are sizes of payloads, from the smallest that can contain a number to the largest that a
+// client may send (FastPayloadMax).
 var datagramSizes = []int{8, 20, 100, 300, 500, 1000, 1200}
 
-// tooLarge is over what any channel takes.
+// tooLarge is a size that no channel accepts.
 const tooLarge = 3000
 
-// way is one direction of one peer's channel.
+// way is one direction of a peer's channel.
 type way struct {
 	tb     TB
 	name   string
 	s      series
-	newest bool // older ones after newer ones are a failure
+	newest bool // whether an older datagram after a newer one is a failure
 
 	mu      sync.Mutex
 	sent    int
 	got     int
 	seen    map[int]bool
-	last    int   // index of the newest that came
-	highest int32 // number of it, of those that are numbered
-	wrong   bool  // something was, and was reported
+	last    int   // index of the newest received datagram
+	highest int32 // number of the newest received datagram, for channels with numbers
+	wrong   bool  // a failure was already reported
 }
 
-// take holds one payload against the series.
+// take compares a received payload with the series.
 func (w *way) take(payload []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,8 +58,8 @@ func (w *way) take(payload []byte) {
 	w.wrong = true
 }
 
-// takeNumbered does what every client does: what is not newer than the newest is
-// dropped (realtime.md 9). So numbers that are wrong cost deliveries.
+// takeNumbered does what every client does: it drops a datagram whose number is not higher than the highest
+// so far (realtime.md 9). So wrong numbers cause losses.
 func (w *way) takeNumbered(number int32, payload []byte) {
 	if number >= 0 {
 		w.mu.Lock()
@@ -73,7 +73,7 @@ func (w *way) takeNumbered(number int32, payload []byte) {
 	w.take(payload)
 }
 
-// next returns the payload to send next.
+// next returns the next payload to send.
 func (w *way) next() []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +87,7 @@ func (w *way) counts() (sent, got int) {
 	return w.sent, w.got
 }
 
-// channel is one peer with both ways.
+// channel is one peer's channel with both directions.
 type channel struct {
 	*DatagramPair
 	up, down *way
@@ -109,7 +109,7 @@ func (e *datagramEnv) open(id int) *channel {
 	return c
 }
 
-// send sends n datagrams either way, a few milliseconds apart.
+// send sends n datagrams in each direction, a few milliseconds apart.
 func (e *datagramEnv) send(c *channel, n int) {
 	e.Helper()
 	for range n {
@@ -122,10 +122,9 @@ func (e *datagramEnv) send(c *channel, n int) {
 	}
 }
 
-// share is what must arrive at least of n datagrams: what is lost by chance is
-// lost, and of a channel where the newest wins also what is overtaken; six
-// standard deviations less and two in a hundred, for losses are few and far from
-// normal.
+// share returns the minimum number of n datagrams that must arrive. It subtracts the expected random losses
+// and, on a channel where the newest wins, the datagrams that are overtaken. It also subtracts six standard
+// deviations and 2 %, because losses are few and not normally distributed.
 func (e *datagramEnv) share(n int) float64 {
 	p := 1 - e.cond.Loss
 	if e.channel.NewestWins() {
@@ -137,10 +136,10 @@ func (e *datagramEnv) share(n int) float64 {
 	return p - 6*math.Sqrt(p*(1-p)/float64(n)) - 0.02
 }
 
-// arrived checks the shares of all channels.
+// arrived checks the shares of all channels in both directions.
 func (e *datagramEnv) arrived(all ...*channel) {
 	e.Helper()
-	time.Sleep(e.flight) // for what is on its way
+	time.Sleep(e.flight) // until all datagrams in transit have arrived
 	for _, c := range all {
 		for _, w := range []*way{c.up, c.down} {
 			sent, got := w.counts()
@@ -151,7 +150,7 @@ func (e *datagramEnv) arrived(all ...*channel) {
 	}
 }
 
-// alive checks that something arrives either way.
+// alive checks that something arrives in both directions.
 func (e *datagramEnv) alive(c *channel) {
 	e.Helper()
 	_, up := c.up.counts()
@@ -164,15 +163,15 @@ func (e *datagramEnv) alive(c *channel) {
 	})
 }
 
-// datagramsBothWays: at most once, never an older after a newer, bytes intact, and
-// no more lost than the network loses.
+// datagramsBothWays checks that each datagram arrives at most once and unchanged, that no older one arrives
+// after a newer one, and that no more are lost than the network loses.
 func datagramsBothWays(e *datagramEnv) {
 	c := e.open(1)
 	e.send(c, 2000)
 	e.arrived(c)
 }
 
-// datagramsOfMany: peers do not get into each other's way.
+// datagramsOfMany checks that peers do not affect each other.
 func datagramsOfMany(e *datagramEnv) {
 	var all []*channel
 	var senders sync.WaitGroup
@@ -185,7 +184,7 @@ func datagramsOfMany(e *datagramEnv) {
 	e.arrived(all...)
 }
 
-// datagramTooLarge: it is not sent, and what follows is.
+// datagramTooLarge checks that an oversized datagram is not sent, and that later ones are.
 func datagramTooLarge(e *datagramEnv) {
 	c := e.open(1)
 	e.alive(c)
@@ -197,7 +196,7 @@ func datagramTooLarge(e *datagramEnv) {
 	e.alive(c)
 }
 
-// datagramGarbage: it is counted, reaches nobody and harms nobody.
+// datagramGarbage checks that invalid datagrams are counted, are delivered to nobody and do no harm.
 func datagramGarbage(e *datagramEnv) {
 	c, other := e.open(1), e.open(2)
 	e.alive(c)
@@ -218,8 +217,8 @@ func datagramGarbage(e *datagramEnv) {
 	e.alive(c)
 }
 
-// datagramBlackPath: sending never waits, nothing comes late, and the channel
-// works again when the path does.
+// datagramBlackPath checks a path that loses everything: sending never blocks, no datagram arrives late, and
+// the channel works again when the path does.
 func datagramBlackPath(e *datagramEnv) {
 	c := e.open(1)
 	e.alive(c)
@@ -239,7 +238,7 @@ func datagramBlackPath(e *datagramEnv) {
 	e.alive(c)
 }
 
-// datagramIdle: nobody sends anything on an idle channel.
+// datagramIdle checks that neither side sends anything on an idle channel.
 func datagramIdle(e *datagramEnv) {
 	c := e.open(1)
 	e.alive(c)
@@ -252,7 +251,7 @@ func datagramIdle(e *datagramEnv) {
 	e.alive(c)
 }
 
-// datagramClosed: after the host's end is closed nothing is sent or handed up.
+// datagramClosed checks that nothing is sent or delivered after the host's end is closed.
 func datagramClosed(e *datagramEnv) {
 	c, other := e.open(1), e.open(2)
 	e.alive(c)

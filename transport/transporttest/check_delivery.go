@@ -10,7 +10,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// exchange is one connection with a series either way.
+// exchange is a connection with a series in each direction.
 type exchange struct {
 	p        *peer
 	l        *link
@@ -29,11 +29,11 @@ func (e *env) exchange(id, n int, sizes []int) *exchange {
 	return x
 }
 
-// run sends both ways at once.
+// run sends in both directions at once.
 func (x *exchange) run(e *env) {
 	for i := range x.n {
 		x.src.put(x.down.frame(i))
-		if i%3 != 1 { // some gather
+		if i%3 != 1 { // lets some frames accumulate
 			e.flush(x.l)
 		}
 	}
@@ -55,8 +55,8 @@ func (x *exchange) done() bool {
 	return units >= x.n && got >= x.n
 }
 
-// exchangeAll runs all at once and checks that everything arrived once, in order,
-// with its boundaries and bytes.
+// exchangeAll runs all exchanges at once. It checks that every message arrived once, in order and unchanged,
+// with its boundaries.
 func (e *env) exchangeAll(all []*exchange) {
 	e.Helper()
 	var senders sync.WaitGroup
@@ -68,7 +68,7 @@ func (e *env) exchangeAll(all []*exchange) {
 		e.await("all messages arrive", func() bool { return x.done() || e.Failed() })
 	}
 	senders.Wait()
-	time.Sleep(e.awaitIdle) // for what comes twice
+	time.Sleep(e.awaitIdle) // lets duplicates arrive
 	for _, x := range all {
 		units, _, _ := x.l.counts()
 		if got, _ := x.p.counts(); units != x.n || got != x.n {
@@ -77,8 +77,8 @@ func (e *env) exchangeAll(all []*exchange) {
 	}
 }
 
-// reliableBothWays: exactly once, in order, boundaries and bytes intact, whatever
-// the size.
+// reliableBothWays checks that messages of any size arrive exactly once, in order and unchanged, with their
+// boundaries.
 func reliableBothWays(e *env) {
 	e.start()
 	e.exchangeAll([]*exchange{
@@ -88,7 +88,7 @@ func reliableBothWays(e *env) {
 	})
 }
 
-// manyConnections: they do not get into each other's way.
+// manyConnections checks that connections do not affect each other.
 func manyConnections(e *env) {
 	e.start()
 	var all []*exchange
@@ -108,8 +108,8 @@ func tags(payloads [][]byte) (numbers []int) {
 	return numbers
 }
 
-// stall fills a source until the connection takes no more of it, because its
-// client is held. It returns how many frames the connection took.
+// stall stops the client from reading and fills a source until the connection accepts no more. It returns the
+// number of frames that the connection accepted.
 func (e *env) stall(l *link, src *outbox) (taken int) {
 	e.Helper()
 	s := series{id: 1, sizes: []int{16 << 10}}
@@ -128,7 +128,7 @@ func (e *env) stall(l *link, src *outbox) (taken int) {
 	return taken
 }
 
-// sendGoesFirst: frames of the host's own leave before the source is drained again.
+// sendGoesFirst checks that frames passed to Send leave before the source is drained again.
 func sendGoesFirst(e *env) {
 	e.start()
 	p, l := e.login()
@@ -158,8 +158,8 @@ func sendGoesFirst(e *env) {
 	}
 }
 
-// sendIsBounded: more than 16 frames that cannot leave close the connection, and
-// every frame is released.
+// sendIsBounded checks that a connection closes if more than 16 sent frames are pending, and that every frame
+// is then released.
 func sendIsBounded(e *env) {
 	e.start()
 	p, l := e.login()
@@ -167,7 +167,7 @@ func sendIsBounded(e *env) {
 	l.SetSource(src)
 	own := series{id: 2, sizes: []int{16 << 10}}
 	frames := make([]*wire.Frame, 17)
-	for i := range frames { // now: from the stall on the time of the write that is stuck runs out
+	for i := range frames { // immediately, because the write timeout has been running since the stall
 		frames[i] = own.frame(i).Retain()
 	}
 	p.hold(true)
@@ -185,16 +185,15 @@ func sendIsBounded(e *env) {
 	}
 }
 
-// released reports whether a frame, of which the caller holds no reference, has
-// none left.
+// released reports whether a frame has no references left. The caller must not hold one.
 func released(f *wire.Frame) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	f.Len()
 	return false
 }
 
-// setSourceWaits: SetSource returns when no drain of the previous source is under
-// way, and none comes later.
+// setSourceWaits checks that SetSource returns when no drain of the previous source is running, and that none
+// begins later.
 func setSourceWaits(e *env) {
 	e.start()
 	p, l := e.login()
@@ -228,8 +227,7 @@ func setSourceWaits(e *env) {
 	e.await("all messages arrive", func() bool { got, _ := p.counts(); return got >= rounds })
 }
 
-// sourceMoves: a source that moves from connection to connection loses nothing and
-// brings nothing twice.
+// sourceMoves checks that moving a source between connections neither loses nor duplicates a frame.
 func sourceMoves(e *env) {
 	e.start()
 	var ps [2]*peer
@@ -289,7 +287,7 @@ func sourceMoves(e *env) {
 	}
 }
 
-// anyGoroutine: all methods of a connection, all at once.
+// anyGoroutine calls all methods of a connection concurrently.
 func anyGoroutine(e *env) {
 	e.start()
 	p, l := e.connect()

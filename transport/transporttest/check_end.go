@@ -10,8 +10,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// cleanEnd: what a client sent before it left is delivered, and then it is a leave,
-// whatever was on its way to it.
+// cleanEnd checks that everything a client sent before it left is delivered, and that the end is then
+// reported as a leave, even if frames for the client were in transit.
 func cleanEnd(e *env) {
 	e.start()
 	for id, flood := range []bool{false, true} {
@@ -46,7 +46,8 @@ func cleanEnd(e *env) {
 	}
 }
 
-// abruptEnd: a client that is gone without a word is a loss, whatever it did then.
+// abruptEnd checks that a client that disappears without a close is reported as a loss, whatever it was
+// doing.
 func abruptEnd(e *env) {
 	e.start()
 	for _, busy := range []bool{false, true} {
@@ -72,7 +73,8 @@ func abruptEnd(e *env) {
 	}
 }
 
-// hostClose: everything queued, then number and name. The first reason counts.
+// hostClose checks that the client receives everything queued, and then the number and the name of the
+// reason. If Close is called several times, the first reason applies.
 func hostClose(e *env) {
 	e.start()
 	for id, reason := range []messages.CloseReason{messages.CloseNormal, messages.CloseGoingAway, messages.CloseTakenOver, messages.CloseKicked} {
@@ -80,7 +82,7 @@ func hostClose(e *env) {
 		p.set(func(p *peer) { p.keep = true })
 		s := series{id: id, sizes: []int{100, 1201, 20}}
 		src := newOutbox(e.TB)
-		const n = 150 // more than a window of KCP
+		const n = 150 // more than a KCP window
 		for i := range n {
 			src.put(s.frame(i + 2))
 		}
@@ -107,7 +109,7 @@ func hostClose(e *env) {
 	}
 }
 
-// hostCloseStopped: a client that reads nothing cannot put the end off.
+// hostCloseStopped checks that a client that does not read cannot delay the end of its connection.
 func hostCloseStopped(e *env) {
 	e.opt.CloseLinger = e.opt.WriteTimeout / 10
 	e.start()
@@ -124,7 +126,7 @@ func hostCloseStopped(e *env) {
 	}
 }
 
-// closedIgnores: after the end nothing is an error, and nothing has an effect.
+// closedIgnores checks that calls after the end are no errors and have no effect.
 func closedIgnores(e *env) {
 	e.start()
 	p, l := e.login()
@@ -153,8 +155,8 @@ func closedIgnores(e *env) {
 	}
 }
 
-// oversized: over the limit, which is smaller before the login, the peer is told
-// so and closed.
+// oversized checks that a message above the limit closes the connection with a reason. The limit is smaller
+// before the login.
 func oversized(e *env) {
 	e.start()
 	for _, c := range []struct {
@@ -169,7 +171,7 @@ func oversized(e *env) {
 			e.Fatalf("send of %d bytes: %v", c.limit, err)
 		}
 		e.await("a message of the limit's size arrives", func() bool { units, _, _ := l.counts(); return units == 1 })
-		_ = p.Send(make([]byte, c.limit+1)) // may fail as the end comes
+		_ = p.Send(make([]byte, c.limit+1)) // may return an error, because the connection ends
 		if end := e.ends(l); end.Clean || end.ByHost != messages.CloseMessageTooBig {
 			e.Errorf("after %d bytes too many the end is %+v", 1, end)
 		}
@@ -181,8 +183,8 @@ func oversized(e *env) {
 	}
 }
 
-// garbage: it is counted, ends the connection or is dropped, costs no memory and
-// harms nobody else.
+// garbage checks that invalid bytes are counted, that they are dropped or end the connection, that they cost
+// no memory, and that they do not affect other connections.
 func garbage(e *env) {
 	e.start()
 	other, ol := e.login()
@@ -217,7 +219,7 @@ func garbage(e *env) {
 	e.echoes(other, ol)
 }
 
-// trouble is how much was counted as wrong.
+// trouble returns the number of errors that were counted.
 func (e *env) trouble() int64 {
 	c := e.opt.Counters
 	return c.Closed.Total() + c.Dropped.Total() + c.Records.Total() + c.Refused.Total()

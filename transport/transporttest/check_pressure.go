@@ -7,12 +7,12 @@ import (
 	"troupe/messages"
 )
 
-// heldMax is how much of a source may be on its way to a client that does not read,
-// in bytes: the buffers of the connection and of what is below it.
+// heldMax is the maximum number of bytes of a source that may be buffered for a client that does not read: in
+// the connection and in the layers below it.
 const heldMax = 1 << 20
 
-// stoppedReader: a client that reads nothing costs a bounded amount of memory and
-// nobody's time, and is closed in the end.
+// stoppedReader checks a client that does not read: it costs a bounded amount of memory, delays no one, and
+// is disconnected in the end.
 func stoppedReader(e *env) {
 	e.start()
 	p, l := e.login()
@@ -50,7 +50,7 @@ func stoppedReader(e *env) {
 	e.echoes(other, ol)
 }
 
-// slowReader: a client that reads slowly gets everything, however long that takes.
+// slowReader checks that a client that reads slowly receives everything, however long it takes.
 func slowReader(e *env) {
 	e.start()
 	p, l := e.login()
@@ -74,8 +74,8 @@ func slowReader(e *env) {
 	}
 }
 
-// slowHandler: a method of the Handler that waits holds up its own peer alone, and
-// what waits for it is bounded.
+// slowHandler checks that a blocked method of a Handler delays only its own peer, and that the data waiting
+// for it is bounded.
 func slowHandler(e *env) {
 	gate := make(chan struct{})
 	var slow atomic.Pointer[link]
@@ -98,7 +98,7 @@ func slowHandler(e *env) {
 	slow.Store(l)
 	s := series{id: 1, sizes: []int{4096}}
 	l.expects(s)
-	const n = 400 // half as much again as heldMax
+	const n = 400 // 1.5 times heldMax
 	var sent atomic.Int64
 	done := goes(func() {
 		for i := range n {
@@ -120,8 +120,8 @@ func slowHandler(e *env) {
 	e.join("the client has sent everything", done)
 }
 
-// halfOpenPeer: a path goes black, in both directions or in one. With something to
-// write that is found, and it is a loss.
+// halfOpenPeer interrupts a path silently, in one or both directions. If the host has something to write, it
+// must notice, and report a loss.
 func halfOpenPeer(e *env) {
 	e.start()
 	both := func(p *peer, l *link) { e.net.Isolate(p.Addr().Addr(), true) }
@@ -132,7 +132,7 @@ func halfOpenPeer(e *env) {
 	} {
 		p, l := e.login()
 		e.echoes(p, l)
-		time.Sleep(e.awaitIdle) // nothing is under way
+		time.Sleep(e.awaitIdle) // until nothing is in transit
 		cut(p, l)
 		src := newOutbox(e.TB)
 		l.SetSource(src)

@@ -9,51 +9,48 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// Datagrams is a channel that may lose: plain UDP, DTLS, the unreliable part of
-// KCP. For it, too, nothing may hold a sync.Mutex while it waits for the network.
+// Datagrams is an unreliable channel: plain UDP, DTLS, or the unreliable part of KCP. As with Transport, it
+// must not hold a sync.Mutex while it waits for the network.
 type Datagrams interface {
-	// Start starts a host side with empty counters. Every error is fatal.
+	// Start starts a host side whose counters are zero. Every error is fatal.
 	Start(tb TB, o DatagramOptions) DatagramServer
-	// NewestWins reports whether the channel itself keeps an older datagram from
-	// arriving after a newer one. A bare association keeps replays away only.
+	// NewestWins reports whether the channel itself drops an older datagram that arrives after a newer one. A
+	// plain association only drops replayed datagrams.
 	NewestWins() bool
 }
 
-// DatagramOptions are what a host side is started with.
+// DatagramOptions configures a host side.
 type DatagramOptions struct {
-	Network  *memnet.Network // where to listen
+	Network  *memnet.Network // the network to listen on
 	Counters *counters.Set
 }
 
-// DatagramServer is a host side.
+// DatagramServer is a running host side.
 type DatagramServer interface {
-	// Dial opens the channel of one peer with an address of its own, where the
-	// network has more than one, and returns when both ends may send. Up gets the
-	// payloads that reach the host, down those that reach the client, with the number
-	// the channel gave them, or -1 where it gives none. Payloads are valid during the
-	// call.
+	// Dial opens the channel of one peer. The peer has its own address if the network has several. Dial
+	// returns when both ends may send. up receives the payloads that reach the host. down receives those that
+	// reach the client, with the number that the channel gave them, or -1 if it gives none. Payloads are
+	// valid during the call only.
 	Dial(ctx context.Context, up func(payload []byte), down func(number int32, payload []byte)) (*DatagramPair, error)
-	// Stop closes what is open, clients included, and returns when no goroutine of
-	// theirs is left.
+	// Stop closes everything, including clients, and returns when all their goroutines have ended.
 	Stop()
 }
 
-// DatagramPair is both ends of one peer's channel. None of its functions waits.
+// DatagramPair has both ends of a peer's channel. None of its functions blocks.
 type DatagramPair struct {
-	Up    func(payload []byte) bool // sends from the client; false: not sent
-	Down  func(payload []byte) bool // sends from the host
-	Raw   func(b []byte)            // sends bytes of the client's where the channel's own framing belongs
-	Close func()                    // ends the host's end
+	Up    func(payload []byte) bool // sends from the client; false if it was not sent
+	Down  func(payload []byte) bool // sends from the host; false if it was not sent
+	Raw   func(b []byte)            // sends bytes of the client without the channel's framing
+	Close func()                    // closes the host's end
 }
 
-// datagramProperty is one promise and the check of it.
+// datagramProperty is a guarantee and its check.
 type datagramProperty struct {
 	name  string
 	check func(e *datagramEnv)
 }
 
-// datagramProperties is what a lossy channel promises (realtime.md 9,
-// reliability.md 1).
+// datagramProperties are the guarantees of an unreliable channel (realtime.md 9, reliability.md 1).
 var datagramProperties = []datagramProperty{
 	{name: "AtMostOnceNewestWinsBothWays", check: datagramsBothWays},
 	{name: "ManyPeersAtOnce", check: datagramsOfMany},
@@ -64,7 +61,7 @@ var datagramProperties = []datagramProperty{
 	{name: "NothingAfterClose", check: datagramClosed},
 }
 
-// datagramEnv is what one check works with.
+// datagramEnv is the environment of one check.
 type datagramEnv struct {
 	*env
 	channel Datagrams
@@ -79,8 +76,8 @@ func newDatagramEnv(tb TB, d Datagrams, c *condition) *datagramEnv {
 	return e
 }
 
-// RunDatagrams runs the suite of lossy channels over an in-memory network, in
-// virtual time, under the conditions of Run.
+// RunDatagrams runs the suite of unreliable channels over an in-memory network, in virtual time, with the
+// network conditions of Run.
 func RunDatagrams(t *testing.T, d Datagrams) {
 	for i := range conditions {
 		c := &conditions[i]

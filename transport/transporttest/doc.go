@@ -1,27 +1,24 @@
-// Package transporttest is the conformance suite of the transports: what
-// transport.Conn, transport.Handler and transport.Acceptor promise, as named
-// tests that every transport runs from a conformance_test.go of its own. [Run] runs
-// them over an in-memory network in virtual time, without loss and with 1, 5 and
-// 20 % of it, reordering and duplication. [RunDatagrams] is the same for channels
-// that may lose.
+// Package transporttest is the conformance suite of the transports. It has a named test for each guarantee of
+// transport.Conn, transport.Handler and transport.Acceptor. Every transport runs them from its own
+// conformance_test.go. [Run] uses an in-memory network in virtual time, first without loss, then with a loss
+// of 1, 5 and 20 % and with reordering and duplication. [RunDatagrams] does the same for unreliable channels.
 //
-// # Who owns what
+// # Ownership
 //
-// A transport brings a [Transport]: how to start its host side and how to dial it
-// with a client that answers pings and obeys its inbox. The suite owns the network
-// (package memnet), the handlers, the sources and the checks. Whatever happens,
-// the handlers check on every connection that calls come one at a time and that
-// OnClosed is the last.
+// A transport implements [Transport]: it starts its host side and dials it with a client that answers pings
+// and passes messages to its inbox. The suite owns the network (package memnet), the handlers, the sources
+// and the checks. In every test, the handlers also check that the calls for a connection are never concurrent
+// and that OnClosed is the last.
 //
 // # A suite that can fail
 //
-// Checks report through [TB], which a test of this package replaces by a recorder:
-// a small transport of its own is broken in one way after the other, and each
-// defect must be found by the check that is meant for it.
+// Checks report failures through [TB]. The tests of this package replace TB by a recorder. They then break a
+// small reference transport in one way after the other, and verify that the intended check detects each
+// defect.
 //
-// # What it does not do
+// # Limits
 //
-// It does not test a transport's wire format, its handshake or what hostile bytes
-// do to a parser beyond "others are unharmed": those belong to the transport's own
-// tests and fuzz targets. It measures no speed.
+// The suite does not test a transport's wire format or its handshake. Of hostile bytes, it only tests that
+// they do not harm other connections. A transport's own tests and fuzz targets test the rest. The suite
+// measures no performance.
 package transporttest

@@ -13,10 +13,10 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// condition is a network that properties are tested on.
+// condition is a network condition under which guarantees are tested.
 type condition struct {
 	name string
-	long bool // with -short, the conditions around it are enough
+	long bool // skipped with -short, because similar conditions suffice
 	memnet.Condition
 }
 
@@ -32,12 +32,12 @@ func lossy(name string, loss float64, long bool) condition {
 	}}
 }
 
-// conditions are those of RL-103 and RL-104.
+// conditions are the network conditions of RL-103 and RL-104.
 var conditions = []condition{
 	{name: "plain"}, lossy("loss 1 %", 0.01, true), lossy("loss 5 %", 0.05, true), lossy("loss 20 %", 0.20, false),
 }
 
-// env is what one check works with.
+// env is the environment of one check.
 type env struct {
 	TB
 	tr  Transport
@@ -45,17 +45,17 @@ type env struct {
 	opt Options
 	hub *hub
 
-	patience  time.Duration // for what must happen
-	soon      time.Duration // for a message that nothing holds up
-	awaitIdle time.Duration // to see that nothing more comes
-	flight    time.Duration // until what is on its way has come
-	stuck     time.Duration // without progress: there will be none
+	patience  time.Duration // timeout for things that must happen
+	soon      time.Duration // maximum duration of an undelayed message
+	awaitIdle time.Duration // how long to wait for things that must not happen
+	flight    time.Duration // time until everything in transit has arrived
+	stuck     time.Duration // how long to wait without progress before assuming that there will be none
 	lossy     bool
 
 	server Server
 }
 
-// newEnv prepares a network and the options of a host side. Start starts it.
+// newEnv prepares a network and the options of a host side; start starts it.
 func newEnv(tb TB, tr Transport, c *condition) *env {
 	e := &env{TB: tb, tr: tr, hub: newHub(tb), net: memnet.New(memnet.Seed(tb))}
 	e.opt = Options{
@@ -71,7 +71,7 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 	if e.lossy = c.Loss > 0; e.lossy {
 		e.soon, e.awaitIdle = 5*time.Second, 20*time.Second
 		e.flight = e.soon
-		e.opt.CloseLinger = 20 * time.Second // so that losses do not cut what is queued
+		e.opt.CloseLinger = 20 * time.Second // long enough to resend lost frames that were queued at the close
 	}
 	others := goleak.IgnoreCurrent()
 	tb.Cleanup(func() {
@@ -82,13 +82,13 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 	return e
 }
 
-// ids numbers connections.
+// ids generates the ids of connections.
 type ids struct{ last atomic.Uint64 }
 
 func (i *ids) next() uint64 { return i.last.Add(1) }
 
-// start starts the host side. In the end everything must have come to its end:
-// connections, tickets, gauges.
+// start starts the host side. At the end of the test, it checks that no connection is open, and that tickets
+// and gauges are released.
 func (e *env) start() {
 	e.server = e.tr.Start(e.TB, e.opt)
 	e.Cleanup(func() {
@@ -123,7 +123,7 @@ func (e *env) dial() (*peer, error) {
 	return p, nil
 }
 
-// connect connects a client and returns both of its ends.
+// connect connects a client and returns both ends of the connection.
 func (e *env) connect() (*peer, *link) {
 	e.Helper()
 	p, err := e.dial()
@@ -141,7 +141,7 @@ func (e *env) login() (*peer, *link) {
 	return p, l
 }
 
-// linkOf returns the host's end of a client.
+// linkOf returns the host's end of a client's connection.
 func (e *env) linkOf(p *peer) (found *link) {
 	e.Helper()
 	e.await("the connection is accepted", func() bool {
@@ -151,7 +151,7 @@ func (e *env) linkOf(p *peer) (found *link) {
 	return found
 }
 
-// await waits until cond holds.
+// await waits until cond returns true.
 func (e *env) await(what string, cond func() bool) {
 	e.Helper()
 	e.awaitFor(what, e.patience, cond)
@@ -166,21 +166,20 @@ func (e *env) awaitFor(what string, within time.Duration, cond func() bool) {
 	}
 }
 
-// ends waits for the end of a connection and returns it.
+// ends waits for the end of a connection and returns how it ended.
 func (e *env) ends(l *link) transport.End {
 	e.Helper()
 	e.await("the connection ends", l.closed)
 	return l.how()
 }
 
-// flush flushes a connection, which must not wait.
+// flush calls Flush, which must not block.
 func (e *env) flush(l *link) {
 	e.Helper()
 	e.atOnce("Flush", l.Flush)
 }
 
-// atOnce calls f and checks that it does not wait: no virtual time at all passes
-// for whoever does not.
+// atOnce calls f and checks that it does not block: virtual time must not advance during the call.
 func (e *env) atOnce(what string, f func()) {
 	e.Helper()
 	begun := time.Now()
@@ -190,7 +189,7 @@ func (e *env) atOnce(what string, f func()) {
 	}
 }
 
-// goes runs f and reports through the channel that it is done.
+// goes runs f in a goroutine. The returned channel is closed when f returns.
 func goes(f func()) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -200,7 +199,7 @@ func goes(f func()) <-chan struct{} {
 	return done
 }
 
-// join waits for what goes has begun.
+// join waits for a call that goes started.
 func (e *env) join(what string, done <-chan struct{}) {
 	e.Helper()
 	select {

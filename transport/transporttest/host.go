@@ -10,16 +10,16 @@ import (
 	"troupe/transport"
 )
 
-// hub is the Acceptor: it makes a link of each connection and keeps the ids apart.
+// hub is the suite's Acceptor. It creates a link for each connection and checks that ids are unique.
 type hub struct {
 	tb     TB
-	refuse atomic.Uint32 // a messages.CloseReason; 0 accepts
+	refuse atomic.Uint32 // reason of type messages.CloseReason to refuse with; 0 accepts
 	onUnit func(l *link, unit []byte)
 
 	mu    sync.Mutex
 	ids   map[uint64]bool
 	all   []*link
-	fresh []*link // of all: not asked for yet
+	fresh []*link // links that take has not returned yet
 	calls int
 }
 
@@ -42,7 +42,7 @@ func (h *hub) Accept(c transport.Conn) (transport.Handler, messages.CloseReason)
 	return l, 0
 }
 
-// take returns a link that matches and was not taken before, nil without one.
+// take returns a matching link that it has not returned before, or nil.
 func (h *hub) take(match func(l *link) bool) *link {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,40 +55,40 @@ func (h *hub) take(match func(l *link) bool) *link {
 	return nil
 }
 
-// links returns all that were made.
+// links returns all links so far.
 func (h *hub) links() []*link {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.all)
 }
 
-// accepts returns how often Accept was called.
+// accepts returns the number of Accept calls.
 func (h *hub) accepts() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.calls
 }
 
-// link is one connection as the host sees it, and its Handler.
+// link is the host's end of a connection, and its Handler.
 type link struct {
 	transport.Conn
 	hub  *hub
 	tb   TB
-	busy atomic.Bool // a call is under way
+	busy atomic.Bool // a call of the Handler is running
 
 	mu     sync.Mutex
-	expect *reader // nil: anything may come
-	broken bool    // what came was not expected, and was reported
+	expect *reader // nil if anything may arrive
+	broken bool    // an unexpected unit was already reported
 	units  int
 	pongs  []string
 	alive  int
-	last   time.Time     // sign of life
-	silent time.Duration // longest time between two
+	last   time.Time     // time of the last sign of life
+	silent time.Duration // longest time between two signs of life
 	ended  bool
 	end    transport.End
 }
 
-// enter begins a call of the Handler.
+// enter begins a call of the Handler and checks that no other call is running.
 func (l *link) enter(what string) (leave func()) {
 	if !l.busy.CompareAndSwap(false, true) {
 		l.tb.Errorf("%s while another call of the handler is under way", what)
@@ -142,15 +142,14 @@ func (l *link) OnClosed(end transport.End) {
 	l.ended, l.end = true, end
 }
 
-// expects makes the link hold what arrives against a series from its start.
+// expects makes the link compare the following units with a series.
 func (l *link) expects(s series) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expect = &reader{want: s.message}
 }
 
-// counts returns what has come: units, pongs, and all signs of life without a
-// packet.
+// counts returns the number of received units, of pongs, and of all signs of life without a packet.
 func (l *link) counts() (units, pongs, alive int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

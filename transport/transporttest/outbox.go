@@ -8,19 +8,19 @@ import (
 	"troupe/messages/wire"
 )
 
-// outbox is a wire.Source that checks its use: one drain at a time, and none while
-// it is said to be at rest.
+// outbox is a wire.Source that checks how it is used: its drains are never concurrent, and none runs while
+// resting is set.
 type outbox struct {
 	tb       TB
-	resting  atomic.Bool // no connection may drain
+	resting  atomic.Bool // set while no connection may drain
 	draining atomic.Bool
-	entered  chan struct{} // holds a token once a drain has begun
-	yields   atomic.Int64  // how often a drain lets others run, so that they can meet it
+	entered  chan struct{} // gets an element when a drain begins
+	yields   atomic.Int64  // number of times that a drain yields to other goroutines, to provoke races
 
 	mu     sync.Mutex
 	frames []*wire.Frame
-	taken  int // frames
-	bytes  int // of them
+	taken  int // number of frames taken
+	bytes  int // bytes of the frames taken
 }
 
 func newOutbox(tb TB) *outbox {
@@ -29,14 +29,14 @@ func newOutbox(tb TB) *outbox {
 	return o
 }
 
-// put adds a frame and takes over its reference.
+// put adds a frame and takes ownership of its reference.
 func (o *outbox) put(f *wire.Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.frames = append(o.frames, f)
 }
 
-// state returns how many frames wait, how many were taken, and their bytes.
+// state returns the number of waiting frames, of taken frames, and the bytes of the latter.
 func (o *outbox) state() (waiting, taken, bytes int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

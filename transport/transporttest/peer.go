@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// peer is one client with its inbox.
+// peer is a client with its inbox.
 type peer struct {
 	Client
 	tb TB
 
 	mu     sync.Mutex
 	wake   sync.Cond
-	expect *reader // nil: anything may come
+	expect *reader // nil if anything may arrive
 	broken bool
 	got    int
 	bytes  int
-	kept   [][]byte // payloads, while keep is set
+	kept   [][]byte // payloads received while keep is set
 	keep   bool
-	pace   time.Duration // before each message
-	held   bool          // reads nothing
+	pace   time.Duration // delay before each message
+	held   bool          // reading is stopped
 	ended  bool
 	code   uint16
 	name   string
@@ -74,7 +74,7 @@ func (p *peer) OnClosed(code uint16, name string) {
 	p.ended, p.code, p.name = true, code, name
 }
 
-// set changes what the inbox does.
+// set changes the behaviour of the inbox.
 func (p *peer) set(change func(p *peer)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *peer) closed() bool {
 	return p.ended
 }
 
-// goodbye returns what the host said at the end.
+// goodbye returns the close code and name that the host sent.
 func (p *peer) goodbye() (code uint16, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

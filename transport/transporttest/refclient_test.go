@@ -17,8 +17,8 @@ import (
 type refClient struct {
 	nc   *memnet.Stream
 	in   Inbox
-	done chan struct{} // closed when the reader has ended
-	turn chan struct{} // holds a token while somebody writes: a mutex would stop the bubble's clock
+	done chan struct{} // closed when the reading goroutine has ended
+	turn chan struct{} // capacity 1: held while writing; a sync.Mutex would stop the bubble's clock
 	b    []byte
 }
 

@@ -17,8 +17,8 @@ import (
 
 func TestReferenceDatagrams(t *testing.T) { RunDatagrams(t, refDatagrams{}) }
 
-// refDatagrams is a lossy channel as small as one can be: a number, a checksum and
-// the payload. With a defect it breaks a promise.
+// refDatagrams is a minimal unreliable channel: a datagram has a number, a checksum and the payload. With a
+// defect it breaks a guarantee.
 type refDatagrams struct{ defect defect }
 
 func (refDatagrams) NewestWins() bool { return true }
@@ -45,11 +45,11 @@ type refDatagramServer struct {
 	clients []net.Conn
 }
 
-// refPeer is one end's numbers.
+// refPeer has the datagram numbers of one end.
 type refPeer struct {
 	up      func([]byte)
 	out     atomic.Int32
-	highest int32 // of the reader
+	highest int32 // highest received number
 	closed  atomic.Bool
 }
 
@@ -92,7 +92,7 @@ func (s *refDatagramServer) read() {
 			}
 		case number <= p.highest && s.defect != olderToo:
 		case s.defect == losesMore && number%5 == 0:
-		case s.defect == olderToo && number == p.highest: // at most once, nearly
+		case s.defect == olderToo && number == p.highest: // the defect: the newest number is accepted again
 		default:
 			p.highest = max(p.highest, number)
 			p.up(payload)
@@ -174,7 +174,7 @@ func (s *refDatagramServer) Stop() {
 	s.running.Wait()
 }
 
-// Defects of lossy channels.
+// Defects of unreliable channels.
 const (
 	datagramTwice    defect = "one is handed up twice"
 	olderToo         defect = "an older one is handed up after a newer one"
@@ -190,8 +190,7 @@ const (
 	closedSends      defect = "a closed end sends"
 )
 
-// TestTheSuiteFindsEveryDefectOfDatagrams breaks the reference channel in one way
-// after the other.
+// TestTheSuiteFindsEveryDefectOfDatagrams breaks the reference channel in one way after the other.
 func TestTheSuiteFindsEveryDefectOfDatagrams(t *testing.T) {
 	proven := map[string]bool{}
 	for d, name := range map[defect]string{

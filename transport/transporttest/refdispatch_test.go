@@ -2,7 +2,7 @@ package transporttest
 
 import "troupe/transport"
 
-// dispatch hands input to the Handler, rightly or wrongly.
+// dispatch passes input to the Handler, correctly or with a defect.
 type dispatch struct {
 	transport.Handler
 	c     *refConn

@@ -18,12 +18,12 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// reference is a transport as small as one can be that keeps all promises: a type,
-// a length and the bytes, over any stream; a reader and a writer per connection.
-// With a defect it breaks one.
+// reference is a minimal transport that keeps all guarantees. A frame has a type, a length and the bytes,
+// over any stream. Each connection has a reading and a writing goroutine. With a defect it breaks one
+// guarantee.
 type reference struct{ defect defect }
 
-// Types of a frame.
+// Frame types.
 const (
 	typeMessage byte = iota + 1
 	typePing
@@ -57,15 +57,15 @@ type refServer struct {
 	defect  defect
 	ln      *memnet.Listener
 	running sync.WaitGroup
-	one     chan struct{} // a semaphore, for defects
+	one     chan struct{} // semaphore, for a defect
 
 	mu      sync.Mutex
 	open    map[net.Conn]bool
 	stopped bool
-	first   *dispatch // of a defect
+	first   *dispatch // for a defect
 }
 
-// keep remembers a socket that Stop closes.
+// keep records a socket, so that Stop closes it.
 func (s *refServer) keep(nc net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,18 +118,18 @@ type refConn struct {
 	nc      net.Conn
 	id      uint64
 	remote  netip.AddrPort
-	written chan struct{} // closed when the writer has ended
-	held    [][]byte      // of the reader, for defects
+	written chan struct{} // closed when the writing goroutine has ended
+	held    [][]byte      // units that the reader delays, for a defect
 
 	mu       sync.Mutex
 	wake     sync.Cond
 	source   wire.Source
 	sends    []*wire.Frame
-	ping     []byte // nil: none waits, as the others
+	ping     []byte // nil if none is pending; the same holds for the next fields
 	pong     []byte
 	byHost   messages.CloseReason
-	closing  bool // the host says goodbye
-	abrupt   bool // without what is queued
+	closing  bool // the host is closing the connection
+	abrupt   bool // without sending what is queued
 	until    time.Time
 	dirty    bool
 	ended    bool
@@ -137,7 +137,7 @@ type refConn struct {
 	discard  bool
 	ticket   *transport.Ticket
 	cut      *time.Timer
-	backlog  time.Time // since when the writer is busy, for a defect
+	backlog  time.Time // time since when the writer has been busy, for a defect
 }
 
 var _ transport.Conn = (*refConn)(nil)
@@ -222,7 +222,7 @@ func (c *refConn) Close(reason messages.CloseReason) {
 	}
 }
 
-// part begins the end from the host's side. The caller holds mu.
+// part begins a close by the host. The caller holds mu.
 func (c *refConn) part(reason messages.CloseReason, abrupt bool) {
 	if c.ended || c.closing && c.s.defect != lastReasonCounts {
 		return
@@ -235,7 +235,7 @@ func (c *refConn) part(reason messages.CloseReason, abrupt bool) {
 	c.wake.Broadcast()
 }
 
-// sink is where one write is composed.
+// sink collects the bytes of one write.
 type sink struct {
 	b      []byte
 	defect defect
@@ -275,8 +275,8 @@ func (s *sink) Append(f *wire.Frame) (room bool) {
 	return len(s.b) < 32<<10 || s.defect == drainsEverything
 }
 
-// compose waits for something to write. Last is set with the goodbye, nil is the
-// end.
+// compose waits until there is something to write. last is true for the bytes that include the goodbye. A nil
+// result is the end.
 func (c *refConn) compose(count *int) (b []byte, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -378,7 +378,7 @@ func (c *refConn) writer() {
 	}
 }
 
-// write writes b as long as something of it moves.
+// write writes b, and fails if there is no progress for too long.
 func (c *refConn) write(b []byte) error {
 	for len(b) > 0 {
 		if c.s.defect != writesForEver {
@@ -430,7 +430,7 @@ func (nobody) OnUnit([]byte)          {}
 func (nobody) OnAlive([]byte)         {}
 func (nobody) OnClosed(transport.End) {}
 
-// read returns the code of the client's goodbye.
+// read reads until the connection ends and returns the code of the client's goodbye.
 func (c *refConn) read(h *dispatch) (code uint16, err error) {
 	in := bufio.NewReaderSize(c.nc, 4<<10)
 	for {
@@ -490,13 +490,13 @@ func (c *refConn) read(h *dispatch) (code uint16, err error) {
 	}
 }
 
-// kept is what a defect keeps.
+// kept has units that a defect keeps too long.
 var kept [][]byte
 
 func (c *refConn) finish(h transport.Handler, code uint16, err error) {
 	c.mu.Lock()
 	if err == nil {
-		c.ended = true // nobody reads what is queued
+		c.ended = true // the client has left and reads no more
 		c.wake.Broadcast()
 	}
 	c.mu.Unlock()

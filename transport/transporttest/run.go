@@ -5,14 +5,14 @@ import (
 	"testing/synctest"
 )
 
-// property is one promise and the check of it.
+// property is a guarantee and its check.
 type property struct {
 	name  string
 	check func(e *env)
 }
 
-// Run runs the suite over an in-memory network, in virtual time, under every
-// condition; with -short without loss and with the most of it.
+// Run runs the suite over an in-memory network, in virtual time, under every network condition. With -short,
+// it uses only the conditions without loss and with the most loss.
 func Run(t *testing.T, tr Transport) {
 	for i := range conditions {
 		c := &conditions[i]
@@ -27,7 +27,7 @@ func Run(t *testing.T, tr Transport) {
 	}
 }
 
-// properties is the contract, in the order of transport/conn.go.
+// properties are the guarantees, in the order of transport/conn.go.
 var properties = []property{
 	{name: "AcceptComesFirstAndIDsAreUnique", check: acceptComesFirst},
 	{name: "RefusedByTheAcceptor", check: refusedByTheAcceptor},

@@ -9,14 +9,14 @@ import (
 	"troupe/messages/wire"
 )
 
-// sizes are those of payloads and messages: the smallest, those around a
-// datagram's limit, a client's limit and more, the largest.
+// sizes are sizes of payloads and messages: the smallest, sizes around the limits of a datagram and of a
+// client's message, and the largest.
 var sizes = []int{1, 100, 1200, 1201, 4096, 5000, 65536}
 
-// smallSizes fit the limit of a peer that has not logged in.
+// smallSizes are within the limit for a peer that has not logged in.
 var smallSizes = []int{1, 100, 1200, 1201, 4096}
 
-// noise is what messages are cut from.
+// noise has the random bytes that messages consist of.
 var noise = func() []byte {
 	rng := rand.New(rand.NewPCG(3, 4))
 	b := make([]byte, 66<<10)
@@ -26,13 +26,13 @@ var noise = func() []byte {
 	return b
 }()
 
-// series is a numbered run of messages whose bytes both ends know.
+// series is a numbered sequence of messages whose bytes both ends can compute.
 type series struct {
 	id    int
-	sizes []int // of the messages in turn
+	sizes []int // sizes of the messages, used cyclically
 }
 
-// message returns message i: a tag of 8 bytes where there is room, then noise.
+// message returns message i. It begins with a tag of 8 bytes if there is room, followed by noise.
 func (s series) message(i int) []byte {
 	b := make([]byte, s.sizes[i%len(s.sizes)])
 	copy(b, noise[(s.id*31+i*7)%256:])
@@ -43,7 +43,7 @@ func (s series) message(i int) []byte {
 	return b
 }
 
-// frame returns message i as the host sends it.
+// frame returns message i as a frame from the host.
 func (s series) frame(i int) *wire.Frame {
 	return wire.NewFrame(&wire.Header{OpCode: 7, Sender: wire.ServerPeer, Payload: s.message(i)})
 }
@@ -55,7 +55,7 @@ func (s series) unit(i int) []byte {
 	return f.AppendReliable(nil)
 }
 
-// payload takes the payload out of a unit of the host.
+// payload returns the payload of a unit from the host.
 func payload(unit []byte) ([]byte, error) {
 	var h wire.Header
 	packet, err := wire.SplitUnit(unit)
@@ -68,13 +68,13 @@ func payload(unit []byte) ([]byte, error) {
 	return h.Payload, nil
 }
 
-// reader holds what arrives against a series.
+// reader compares received messages with a series.
 type reader struct {
 	want func(i int) []byte
 	next int
 }
 
-// take returns what is wrong with the message that comes next.
+// take returns an error if b is not the next message.
 func (r *reader) take(b []byte) error {
 	want := r.want(r.next)
 	if !bytes.Equal(b, want) {

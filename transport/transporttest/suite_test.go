@@ -12,7 +12,7 @@ import (
 
 func TestReference(t *testing.T) { Run(t, reference{}) }
 
-// defect is one promise broken by the reference transport.
+// defect is a guarantee that the reference transport breaks.
 type defect string
 
 // Defects.
@@ -67,7 +67,7 @@ const (
 	garbageKept        defect = "garbage is kept"
 )
 
-// finders says which property must find each defect.
+// finders maps each defect to the property that must detect it.
 var finders = map[defect]string{
 	idsRepeat:          "AcceptComesFirstAndIDsAreUnique",
 	refusalHasNoReason: "RefusedByTheAcceptor",
@@ -119,8 +119,7 @@ var finders = map[defect]string{
 	garbageKept:        "Garbage",
 }
 
-// TestTheSuiteFindsEveryDefect breaks the reference transport in one way after the
-// other.
+// TestTheSuiteFindsEveryDefect breaks the reference transport in one way after the other.
 func TestTheSuiteFindsEveryDefect(t *testing.T) {
 	proven := map[string]bool{}
 	for d, name := range finders {
@@ -140,7 +139,7 @@ func finds(t *testing.T, name string, d defect, check func(tb TB)) {
 	t.Run(fmt.Sprintf("%s/%s", name, d), func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			failures := record(check)
-			time.Sleep(2 * time.Hour) // for a goroutine that was left over
+			time.Sleep(2 * time.Hour) // until all remaining goroutines have ended
 			if len(failures) == 0 {
 				t.Fatal("not found")
 			}
@@ -160,14 +159,14 @@ func propertyNamed(t *testing.T, name string) property {
 	return property{}
 }
 
-// recorder is a TB that keeps what fails.
+// recorder is a TB that records failures.
 type recorder struct {
 	mu       sync.Mutex
 	failures []string
 	cleanups []func()
 }
 
-// record runs a check with its cleanups and returns what failed.
+// record runs a check and its cleanups, and returns the failures.
 func record(check func(tb TB)) []string {
 	r := new(recorder)
 	<-goes(func() { check(r) })

@@ -10,8 +10,8 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// TB is the part of testing.TB that checks use. FailNow, and so Fatalf, ends the
-// calling goroutine, which must be the one that runs the check.
+// TB is the part of testing.TB that checks use. FailNow, and therefore Fatalf, ends the calling goroutine,
+// which must be the one that runs the check.
 type TB interface {
 	Cleanup(func())
 	Errorf(format string, args ...any)
@@ -22,19 +22,19 @@ type TB interface {
 	Logf(format string, args ...any)
 }
 
-// Transport is what is tested. Nothing of it may hold a sync.Mutex while it waits
-// for the network: in a synctest bubble time stands still while somebody waits for
-// a mutex, and so does the test. A channel does.
+// Transport is the transport under test. It must not hold a sync.Mutex while it waits for the network: in a
+// synctest bubble, virtual time does not advance while a goroutine waits for a mutex, so the test would hang.
+// Use a channel instead.
 type Transport interface {
-	// Start starts a host side with empty counters. Every error is fatal.
+	// Start starts a host side whose counters are zero. Every error is fatal.
 	Start(tb TB, o Options) Server
 }
 
-// Options are what a host side is started with.
+// Options configures a host side.
 type Options struct {
-	Network   *memnet.Network // where to listen
+	Network   *memnet.Network // the network to listen on
 	Acceptor  transport.Acceptor
-	Admission *transport.Admission // nil for none
+	Admission *transport.Admission // may be nil
 	Counters  *counters.Set
 	NextID    func() uint64
 
@@ -44,39 +44,37 @@ type Options struct {
 	CloseLinger            time.Duration
 }
 
-// Server is a host side.
+// Server is a running host side.
 type Server interface {
-	// Dial connects a client that has an address of its own, where the network has
-	// more than one. From then on the inbox gets what arrives.
+	// Dial connects a client. The client has its own address if the network has several. From then on, the
+	// inbox receives what arrives.
 	Dial(ctx context.Context, in Inbox) (Client, error)
-	// Stop closes what is open, clients included, and returns when no goroutine of
-	// theirs is left.
+	// Stop closes everything, including clients, and returns when all their goroutines have ended.
 	Stop()
 }
 
-// Client is the peer of one connection. It answers pings, unless its inbox holds
-// it up. What it keeps unread for its inbox is bounded: half a megabyte together
-// with all buffers on the way.
+// Client is the peer of one connection. It answers pings, except while its inbox blocks. It buffers a bounded
+// amount for the inbox: at most half a megabyte, including all buffers along the path.
 type Client interface {
-	// Addr is its own address.
+	// Addr returns the client's own address.
 	Addr() netip.AddrPort
-	// Send sends one reliable message; it may wait until there is room.
+	// Send sends one reliable message. It may block until there is room.
 	Send(message []byte) error
-	// Raw puts bytes where the transport's own framing belongs.
+	// Raw sends bytes without the transport's framing.
 	Raw(b []byte) error
-	// Close leaves with code 1000 behind what was sent. It returns when the
-	// connection is gone, or has been given up.
+	// Close leaves with code 1000 after everything that was sent. It returns when the connection has ended,
+	// or when waiting for that has timed out.
 	Close()
-	// Abort drops the connection without a word of the transport's.
+	// Abort drops the connection without a close message of the transport.
 	Abort()
 }
 
-// Inbox takes what a client receives, one call at a time. A call that waits keeps
-// the client from reading on.
+// Inbox receives what arrives at a client. Its methods are never called concurrently. While a call blocks,
+// the client does not read.
 type Inbox interface {
-	// OnMessage takes one reliable message, valid during the call.
+	// OnMessage receives one reliable message, which is valid during the call only.
 	OnMessage(message []byte)
-	// OnClosed is called once, last: with the number and name the host gave, or
-	// with 0.
+	// OnClosed is called once and is the last call. It receives the number and name that the host sent, or 0
+	// if the host sent none.
 	OnClosed(code uint16, name string)
 }

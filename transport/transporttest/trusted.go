@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Trusted returns a certificate for localhost, and the pool that vouches for it.
-// It is valid at any time a test may think it is, and made once per process.
+// Trusted returns a certificate for localhost, and the pool with which it can be verified. The certificate is
+// created once per process. It is valid at any time, also in virtual time.
 var Trusted = sync.OnceValues(func() (*tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

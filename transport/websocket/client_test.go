@@ -16,11 +16,11 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-const requestKey = "dGhlIHNhbXBsZSBub25jZQ==" // of RFC 6455 section 1.3
+const requestKey = "dGhlIHNhbXBsZSBub25jZQ==" // from RFC 6455 section 1.3
 
 const acceptKey = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
-// client is a WebSocket client that does what it is told, right or wrong.
+// client is a WebSocket client that sends valid or invalid bytes, as the test wants.
 type client struct {
 	t    testing.TB
 	conn net.Conn
@@ -32,7 +32,7 @@ func request(path string, lines ...string) string {
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + requestKey + "\r\n" + strings.Join(append(lines, ""), "\r\n") + "\r\n"
 }
 
-// socket opens a socket to the host, for a client with an address of its own if it is in memory.
+// socket opens a socket to the host. In memory, the client gets an address of its own, unless h.node is set.
 func (h *host) socket(t testing.TB) (conn net.Conn, err error) {
 	if node := h.node; h.network != nil {
 		if node == nil {
@@ -49,7 +49,7 @@ func (h *host) socket(t testing.TB) (conn net.Conn, err error) {
 	return conn, nil
 }
 
-// open connects and sends raw, which holds the request.
+// open connects and sends raw, which contains the request.
 func (h *host) open(t testing.TB, raw string) *client {
 	t.Helper()
 	conn, err := h.socket(t)
@@ -68,7 +68,7 @@ func (h *host) dial(t testing.TB, path string, lines ...string) *client {
 	return cl
 }
 
-// secure is open and dial under TLS.
+// secure does the same as open and dial, over TLS.
 func (h *host) secure(t testing.TB, config *tls.Config) *client {
 	t.Helper()
 	conn, err := h.socket(t)
@@ -83,7 +83,7 @@ func (h *host) secure(t testing.TB, config *tls.Config) *client {
 	return cl
 }
 
-// response reads the HTTP answer.
+// response reads the HTTP response.
 func (cl *client) response() (*http.Response, error) {
 	cl.t.Helper()
 	return http.ReadResponse(cl.br, nil)
@@ -112,7 +112,7 @@ func (cl *client) write(b []byte) {
 	}
 }
 
-// masked returns a frame as a client sends it.
+// masked returns a masked frame, as clients send it.
 func masked(first byte, payload []byte) []byte {
 	b := []byte{first}
 	switch n := len(payload); {
@@ -137,7 +137,7 @@ func closeFrame(code uint16, text string) []byte {
 	return masked(0x88, append(binary.BigEndian.AppendUint16(nil, code), text...))
 }
 
-// readFrame reads one frame of the server and checks its form.
+// readFrame reads one frame of the server and checks its header.
 func readFrame(br *bufio.Reader) (first byte, payload []byte, err error) {
 	var head [2]byte
 	if _, err := io.ReadFull(br, head[:]); err != nil {
@@ -176,7 +176,7 @@ func (cl *client) frame() (first byte, payload []byte) {
 	return first, payload
 }
 
-// expect reads one frame and compares it.
+// expect reads one frame and checks its first byte and payload.
 func (cl *client) expect(first byte, payload string) {
 	cl.t.Helper()
 	gotFirst, got := cl.frame()
@@ -185,8 +185,7 @@ func (cl *client) expect(first byte, payload string) {
 	}
 }
 
-// expectClose reads up to the close frame, compares its code, and wants the
-// connection to end after it.
+// expectClose reads frames up to the close frame and checks its code. Then the connection must end.
 func (cl *client) expectClose(code uint16) {
 	cl.t.Helper()
 	for {
@@ -201,7 +200,7 @@ func (cl *client) expectClose(code uint16) {
 	}
 }
 
-// expectEnd wants no byte more.
+// expectEnd checks that the connection ends without another byte.
 func (cl *client) expectEnd() {
 	cl.t.Helper()
 	if b, err := cl.br.ReadByte(); err == nil {

@@ -7,7 +7,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// parseClose checks the payload of a close frame (RFC 6455 sections 5.5.1 and 7.4). Code 0: there is none.
+// parseClose checks the payload of a close frame (RFC 6455 sections 5.5.1 and 7.4). It returns code 0 if the frame has none.
 func parseClose(payload []byte) (code uint16, err *rfc6455.Violation) {
 	switch len(payload) {
 	case 0:
@@ -25,7 +25,7 @@ func parseClose(payload []byte) (code uint16, err *rfc6455.Violation) {
 	return code, nil
 }
 
-// sendable reports whether a peer may send the code.
+// sendable reports whether a peer may send this close code.
 func sendable(code uint16) bool {
 	return code >= 1000 && code <= 1003 || code >= 1007 && code <= 1014 || code >= 3000 && code <= 4999
 }
@@ -36,7 +36,7 @@ type control struct {
 	b [rfc6455.ControlMax]byte
 }
 
-// byeFrame returns a close frame with a code and a text; with neither if the code is 0.
+// byeFrame returns a close frame with a code and a text. If the code is 0, the frame has neither.
 func byeFrame(code uint16, text string) *control {
 	p := controls.Get().(*control)
 	p.n = 0

@@ -22,7 +22,7 @@ import (
 func TestConformance(t *testing.T)    { transporttest.Run(t, conforming{}) }
 func TestConformanceWSS(t *testing.T) { transporttest.Run(t, conforming{secure: true}) }
 
-// conforming is this package as the conformance suite sees it: ws, or wss.
+// conforming is this package, with ws or wss, as an implementation for the conformance suite.
 type conforming struct{ secure bool }
 
 func (c conforming) Start(tb transporttest.TB, o transporttest.Options) transporttest.Server {
@@ -53,7 +53,7 @@ type conformingServer struct {
 	*Listener
 	network *memnet.Network
 	served  chan error
-	tls     *tls.Config    // of clients; nil: ws
+	tls     *tls.Config    // of clients; nil for ws
 	running sync.WaitGroup // readers of clients
 
 	mu      sync.Mutex
@@ -103,14 +103,14 @@ func (s *conformingServer) Stop() {
 	<-s.served
 }
 
-// conformingClient reads on its own, answers pings and obeys close frames.
+// conformingClient has its own reader, which answers pings and close frames.
 type conformingClient struct {
-	raw  *memnet.Stream // under TLS, if there is any
+	raw  *memnet.Stream // the socket under TLS, if there is TLS
 	conn net.Conn
 	br   *bufio.Reader
 	in   transporttest.Inbox
-	gone chan struct{} // closed when nothing more is read
-	turn chan struct{} // holds a token while somebody writes: a mutex would stop the bubble's clock
+	gone chan struct{} // closed when the reader has ended
+	turn chan struct{} // holds a token while a goroutine writes; a mutex would stop the bubble's clock
 }
 
 func (cl *conformingClient) read() {

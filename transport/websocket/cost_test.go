@@ -18,7 +18,7 @@ import (
 	"troupe/transport/transporttest"
 )
 
-// tape is a connection that plays the same input for a number of times.
+// tape is a connection that plays the same input left times.
 type tape struct {
 	net.Conn
 	input []byte
@@ -42,7 +42,7 @@ func (c *tape) Close() error                     { return nil }
 func (c *tape) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 func (c *tape) SetWriteDeadline(time.Time) error { return nil }
 
-// mute is a handler that counts.
+// mute is a handler that counts units and their bytes.
 type mute struct{ units, bytes int }
 
 func (m *mute) OnUnit(b []byte)      { m.units++; m.bytes += len(b) }
@@ -70,7 +70,7 @@ func TestInboundDoesNotAllocate(t *testing.T) {
 		const n = 200
 		run := func() { nc.left = n; _, _ = c.read(m) }
 		run()
-		if allocs := testing.AllocsPerRun(10, run); allocs >= 2 { // a collection may empty the pools
+		if allocs := testing.AllocsPerRun(10, run); allocs >= 2 { // a garbage collection may empty the pools
 			t.Errorf("%d bytes: %v allocations for %d messages", size, allocs, n)
 		}
 		if m.units < 10*n || m.bytes != m.units*size {
@@ -79,7 +79,7 @@ func TestInboundDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestClaimIsNotBelieved starts a message of 64 KiB and sends 10 bytes of it. (What claims more than is allowed ends the connection: rfcCases.)
+// TestClaimIsNotBelieved starts a message of 64 KiB and sends only 10 bytes of it. (rfcCases has messages over the limit.)
 // RL-202.
 func TestClaimIsNotBelieved(t *testing.T) {
 	c, nc := tapeConn(binaryFrame(string(make([]byte, 65536)))[:24])
@@ -92,7 +92,7 @@ func TestClaimIsNotBelieved(t *testing.T) {
 	}
 }
 
-// refill is a source that always has n frames for the next flush.
+// refill is a source that has n frames for each flush.
 type refill struct {
 	f *wire.Frame
 	n int
@@ -119,7 +119,7 @@ func TestWritesDoNotAllocate(t *testing.T) {
 		before := h.count.Writes.Get(counters.WS)
 		if allocs := testing.AllocsPerRun(1000, func() {
 			c.Flush()
-			_, _ = io.ReadFull(cl.conn, got) // so that the kernel takes the next
+			_, _ = io.ReadFull(cl.conn, got) // makes room in the kernel for the next flush
 		}); allocs >= 1 {
 			t.Errorf("%s: %v allocations per flush", name, allocs)
 		}
@@ -135,7 +135,7 @@ func TestWritesDoNotAllocate(t *testing.T) {
 	_ = cl.conn.Close()
 	p.awaitEnd(t)
 
-	// Under TLS a goroutine writes everything, and asks for the socket only when the peer is slow.
+	// Under TLS a goroutine does all writing. It looks up the socket only if the peer is slow.
 	cert, _ := transporttest.Trusted()
 	h = serve(t, Options{Addr: onSockets, TLS: &tls.Config{Certificates: []tls.Certificate{*cert}}}, newRecorder())
 	cl = h.secure(t, new(tls.Config))
@@ -158,7 +158,7 @@ func TestWritesDoNotAllocate(t *testing.T) {
 	p.awaitEnd(t)
 }
 
-// keeper accepts and counts.
+// keeper accepts every connection and counts units.
 type keeper struct{ units atomic.Int64 }
 
 func (k *keeper) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { return k, 0 }
@@ -167,7 +167,7 @@ func (k *keeper) OnUnit([]byte)        { k.units.Add(1) }
 func (*keeper) OnAlive([]byte)         {}
 func (*keeper) OnClosed(transport.End) {}
 
-// What a connection that has had its handshake and a first message keeps, without its socket.
+// An idle connection, after its handshake and first message, allocates little memory, not counting its socket.
 func TestIdleConnectionsAllocateLittle(t *testing.T) {
 	skipRace(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestIdleConnectionsAllocateLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		synctest.Wait() // each has had its first message, and the reader that took it is gone
+		synctest.Wait() // each has received its first message, and the goroutine that read it has ended
 		after, stackAfter := usage()
 		per := float64(after-before) / n
 		t.Logf("heap per idle connection %.0f bytes; stack %.0f; Conn %d", per, float64(stackAfter-stackBefore)/n, unsafe.Sizeof(Conn{}))

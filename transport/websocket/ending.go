@@ -11,17 +11,19 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// Close implements transport.Conn. It returns at once. The writer goroutine writes queued frames, and starts no further write
-// of them after CloseLinger. Then it writes the close frame, waits for the peer's for as long again, and closes the socket: at
-// the latest after twice CloseLinger, if a stalled peer takes no close frame. Only the first reason counts.
+// Close implements transport.Conn. It returns at once. The writer goroutine writes the queued frames; after CloseLinger it
+// starts no further write of them. Then it writes the close frame, waits for the peer's close frame for up to another
+// CloseLinger, and closes the socket. If a stalled peer does not receive the close frame, the socket is closed 2*CloseLinger
+// after the call. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if c.startClose(reason, true) {
 		c.startWriter()
 	}
 }
 
-// startClose starts to close the connection from the host's side. With drain, queued frames are written before the close
-// frame; without it, as the peer broke the protocol, only that is. It returns false if the connection is closing already.
+// startClose starts to close the connection from the host's side. With drain, queued frames are written before the
+// close frame. Without drain, because the peer broke the protocol, only the close frame is written. It returns
+// false if the connection is already closing.
 func (c *Conn) startClose(reason messages.CloseReason, drain bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +48,8 @@ func (c *Conn) startClose(reason messages.CloseReason, drain bool) bool {
 	return true
 }
 
-// answer replies to the peer's close frame, unless that is the answer to the host's. Queued frames are dropped: nobody reads them.
+// answer replies to the peer's close frame, unless that frame already answers the host's. Queued frames are
+// dropped, because the peer no longer reads them.
 func (c *Conn) answer(code uint16) {
 	c.mu.Lock()
 	o := &c.out
@@ -63,7 +66,7 @@ func (c *Conn) answer(code uint16) {
 	c.Flush()
 }
 
-// cutAfter closes the socket after d in any case. The caller holds mu.
+// cutAfter closes the socket after d, whatever the state of the connection is. The caller holds mu.
 func (c *Conn) cutAfter(d time.Duration) {
 	if c.out.cut == nil {
 		c.out.cut = time.AfterFunc(d, c.cut)
@@ -87,7 +90,7 @@ func (c *Conn) closeFrameWritten() {
 	}
 }
 
-// awaitWriter returns once no goroutine writes. The caller makes the writer end.
+// awaitWriter returns once no goroutine is writing. The caller has made sure that the writer ends.
 func (c *Conn) awaitWriter() {
 	c.mu.Lock()
 	if c.out.writer == writerIdle {
@@ -102,7 +105,8 @@ func (c *Conn) awaitWriter() {
 	<-idle
 }
 
-// run asks the acceptor and reads the first message, the LOGIN. Another goroutine reads on: the stack of this one has grown by then.
+// run asks the acceptor and reads the first message, the LOGIN. Then it starts another goroutine for the rest,
+// because by then the stack of its own has grown.
 func (c *Conn) run(acceptor transport.Acceptor) {
 	if err := c.accept(acceptor); err != nil {
 		c.end(0, err)
@@ -112,7 +116,7 @@ func (c *Conn) run(acceptor transport.Acceptor) {
 	c.readOn()
 }
 
-// readOn is the reader goroutine. With in.one it reads one message, and starts a goroutine that reads on.
+// readOn is the reader goroutine. With in.one it reads one message and then starts a new reader goroutine.
 func (c *Conn) readOn() {
 	code, err := c.readGuarded()
 	if err == errReadOn {
@@ -123,7 +127,7 @@ func (c *Conn) readOn() {
 	c.end(code, err)
 }
 
-// accept asks for the connection's handler. The error is errPanicked if there is no answer.
+// accept asks the acceptor for the connection's handler. It returns errPanicked if the acceptor panicked.
 func (c *Conn) accept(acceptor transport.Acceptor) error {
 	count := c.l.opt.Counters
 	count.Accepted.Add(c.Channel(), 1)
@@ -145,7 +149,7 @@ func (c *Conn) accept(acceptor transport.Acceptor) error {
 	return nil
 }
 
-// end closes the socket and tells the handler.
+// end closes the socket and calls the handler's OnClosed.
 func (c *Conn) end(code uint16, err error) {
 	end := c.finish(code, err)
 	c.guard(func() { c.in.handler.OnClosed(end) })
@@ -172,7 +176,8 @@ func (c *Conn) finish(code uint16, err error) transport.End {
 	return end
 }
 
-// closeAndDiscard sends the close frame and reads until the peer closes: closing with unread input would reset the connection.
+// closeAndDiscard sends the close frame and reads until the peer closes. Closing a socket with
+// unread input would reset the connection.
 func (c *Conn) closeAndDiscard(reason messages.CloseReason) {
 	if !c.startClose(reason, false) {
 		return
@@ -188,7 +193,7 @@ func (c *Conn) closeAndDiscard(reason messages.CloseReason) {
 	}
 }
 
-// release releases the connection's resources. The socket is closed, and nobody writes any more.
+// release releases the connection's resources. The caller has closed the socket, and no goroutine is writing any more.
 func (c *Conn) release(code uint16, err error) transport.End {
 	c.mu.Lock()
 	o := &c.out
@@ -209,7 +214,8 @@ func (c *Conn) release(code uint16, err error) transport.End {
 	if o.err != nil && errors.Is(err, net.ErrClosed) {
 		err = o.err // the cause, rather than the reader's error
 	}
-	if o.byHost == 0 && !o.peerClosed && timedOut(err) { // the kernel reported it to the reader, not to the writer
+	// The kernel reported its write timeout to the reader, not to the writer.
+	if o.byHost == 0 && !o.peerClosed && timedOut(err) {
 		o.byHost = messages.CloseWriteTimeout
 	}
 	end := transport.End{Code: code, ByHost: o.byHost, Err: err}

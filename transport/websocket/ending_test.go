@@ -35,7 +35,7 @@ func TestPeerCloses(t *testing.T) {
 			cl, p := h.connect(t)
 			src := new(queue)
 			p.SetSource(src)
-			src.put(frame(nil)) // queued and never flushed: not written after a close frame
+			src.put(frame(nil)) // queued but not flushed: must not be written after a close frame
 			cl.write(tc.raw)
 			cl.expect(0x88, tc.answer)
 			cl.expectEnd()
@@ -57,7 +57,7 @@ func TestPeerCloses(t *testing.T) {
 	}
 }
 
-// The end of the stream is no leave, even where a close frame without a code is one.
+// The end of the stream is not a leave, even if a close frame without a code is one.
 func TestPeerVanishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := serve(t, Options{EmptyCloseIsLeave: true}, newRecorder())
@@ -72,8 +72,8 @@ func TestPeerVanishes(t *testing.T) {
 	})
 }
 
-// A panic of what a connection calls costs that connection, whoever calls it: its reader, the game session's goroutine that flushes it, or
-// its own writer.
+// A panic in code that a connection calls ends only that connection. It does not matter which goroutine makes the call:
+// the connection's reader, the game session's goroutine that flushes, or the connection's writer.
 func TestAPanicCostsTheConnection(t *testing.T) {
 	for name, cause := range map[string]func(cl *client, p *peer){
 		"handler": func(cl *client, _ *peer) {
@@ -105,7 +105,7 @@ func TestAPanicCostsTheConnection(t *testing.T) {
 				t.Errorf("end %+v", end)
 			}
 			p.Flush()
-			p.SetSource(nil) // nothing is locked
+			p.SetSource(nil) // does not block: no lock is held
 			if n := h.count.ConnectionPanics.Load(); n != 1 {
 				t.Errorf("%d panics counted", n)
 			}
@@ -115,11 +115,11 @@ func TestAPanicCostsTheConnection(t *testing.T) {
 	}
 }
 
-// endsAtOnce wants the write side shut behind the close frame, so that a client that
-// waits for the end need not wait for CloseLinger.
+// endsAtOnce checks that the write side is shut down right after the close frame. So a client that waits for the end of
+// the stream need not wait for CloseLinger.
 func endsAtOnce(t *testing.T, h *host) {
 	cl, p := h.connect(t)
-	cl.write(append(masked(0x83, nil), make([]byte, 100000)...)) // unread input must not reset
+	cl.write(append(masked(0x83, nil), make([]byte, 100000)...)) // unread input must not cause a reset
 	cl.expectClose(1002)
 	if _, err := cl.br.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the close frame: %v", err)

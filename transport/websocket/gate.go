@@ -11,7 +11,7 @@ import (
 	"troupe/transport"
 )
 
-// accept accepts connections until the listener is closed. One that waits for admission has no goroutine.
+// accept accepts connections until the listener is closed. A connection that waits for admission has no goroutine.
 func (l *Listener) accept() error {
 	for failures := 0; ; {
 		nc, err := l.ln.Accept()
@@ -19,7 +19,7 @@ func (l *Listener) accept() error {
 			if l.closing() || errors.Is(err, net.ErrClosed) {
 				return err
 			}
-			// Out of file descriptors or memory, or the peer is gone already: that passes.
+			// The process has no file descriptors or memory left, or the peer is gone already. Such errors are temporary.
 			failures = min(failures+1, acceptPauseSteps)
 			l.opt.Log.Warn().Err(err).Msg("accept failed")
 			time.Sleep(time.Millisecond << failures)
@@ -30,7 +30,7 @@ func (l *Listener) accept() error {
 	}
 }
 
-// receive handles an accepted connection: its handshake starts when Admission admits it.
+// receive handles an accepted connection. Its handshake starts when Admission admits it.
 func (l *Listener) receive(nc net.Conn) {
 	defer transport.Rescue(l.opt.Counters, &l.opt.Log, "WebSocket listener", func(any) { reset(nc) })
 	v := &handshakingConn{Conn: nc, l: l, remote: addrPort(nc.RemoteAddr())}
@@ -63,7 +63,7 @@ func (v *handshakingConn) requestAdmission() {
 	}
 }
 
-// readProxyHeader reads the header of a load balancer, and then requests admission for its client.
+// readProxyHeader reads the PROXY header of a load balancer, and then requests admission for the client that it names.
 func (v *handshakingConn) readProxyHeader() {
 	l := v.l
 	defer l.handshakes.Done()
@@ -100,7 +100,7 @@ func (v *handshakingConn) readProxyHeader() {
 	v.requestAdmission()
 }
 
-// begin notes that a goroutine serves the connection, unless Close has cut it.
+// begin records that a goroutine serves the connection. It returns false if Close has already cut the connection.
 func (l *Listener) begin(v *handshakingConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,10 +112,10 @@ func (l *Listener) begin(v *handshakingConn) bool {
 	return true
 }
 
-// acceptPauseSteps is how often the pause after failed accepts doubles: up to one second.
+// acceptPauseSteps is how often the pause after consecutive failed accepts doubles. The longest pause is about one second.
 const acceptPauseSteps = 10
 
-// enter adds a handshaking connection to the list, unless the listener is closed.
+// enter adds a connection to the handshaking ones. It returns false if the listener is closed.
 func (l *Listener) enter(v *handshakingConn) bool {
 	l.mu.Lock()
 	closed := l.closed
@@ -131,26 +131,26 @@ func (l *Listener) enter(v *handshakingConn) bool {
 
 func (v *handshakingConn) panicked(any) { _ = v.Close() }
 
-// reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would fill the table.
+// reset closes a connection with a TCP reset. A reset leaves no TIME_WAIT entry; a flood of connections would fill that table.
 func reset(nc net.Conn) {
 	lingerNot(nc)
 	cut(nc)
 }
 
-// lingerNot makes the end of the socket a reset.
+// lingerNot makes a later close of the socket a TCP reset.
 func lingerNot(nc net.Conn) {
 	if l, ok := bottom(nc).(interface{ SetLinger(sec int) error }); ok {
 		_ = l.SetLinger(0)
 	}
 }
 
-// tcpOf returns the TCP connection at the bottom, nil without one.
+// tcpOf returns the TCP connection under nc, or nil if there is none.
 func tcpOf(nc net.Conn) *net.TCPConn {
 	tcp, _ := bottom(nc).(*net.TCPConn)
 	return tcp
 }
 
-// bottom returns the connection that is under TLS, if there is any.
+// bottom returns the connection under TLS, or nc itself if there is no TLS.
 func bottom(nc net.Conn) net.Conn {
 	for {
 		upper, ok := nc.(interface{ NetConn() net.Conn }) // tls.Conn
@@ -161,14 +161,14 @@ func bottom(nc net.Conn) net.Conn {
 	}
 }
 
-// handshakingConn is a connection before its handshake is done. Closing it returns its ticket.
+// handshakingConn is a connection whose handshake is not complete. Closing it returns its ticket.
 type handshakingConn struct {
 	net.Conn
 	l       *Listener
 	remote  netip.AddrPort
 	ticket  *transport.Ticket
 	done    atomic.Bool // upgraded, or counted as refused
-	serving bool        // guarded by l.mu: serve runs, and removes it from the list
+	serving bool        // guarded by l.mu: the goroutine of serve is running, and will remove it from the list
 }
 
 var _ transport.Entrant = (*handshakingConn)(nil)
@@ -180,7 +180,7 @@ func (v *handshakingConn) Admit() {
 	}
 }
 
-// Evict implements transport.Entrant: Admission has counted it.
+// Evict implements transport.Entrant. Admission has already counted the refusal.
 func (v *handshakingConn) Evict() {
 	v.done.Store(true)
 	l := v.l
@@ -195,14 +195,15 @@ func (v *handshakingConn) Evict() {
 // Peek implements transport.Entrant.
 func (v *handshakingConn) Peek() transport.Presence { return peek(tcpOf(v.Conn)) }
 
-// Close implements net.Conn. Before a decision, no whole request has come.
+// Close implements net.Conn. If the connection was neither upgraded nor refused, it counts as refused with RefusedHandshake.
 func (v *handshakingConn) Close() error {
 	v.refuse(counters.RefusedHandshake)
 	v.ticket.Leave()
 	return v.Conn.Close()
 }
 
-// refuse counts the connection as refused, once.
+// refuse counts the connection as refused. Only the first call has an effect. If the listener is closing, the reason
+// is RefusedDraining.
 func (v *handshakingConn) refuse(why counters.Refusal) {
 	if !v.done.CompareAndSwap(false, true) {
 		return

@@ -16,7 +16,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// serve answers one opening handshake, with pooled buffers.
+// serve answers one opening handshake. It uses pooled buffers.
 func (v *handshakingConn) serve() {
 	l := v.l
 	defer l.leave(v)
@@ -48,7 +48,7 @@ func (v *handshakingConn) serve() {
 	}
 }
 
-// headerReader reads one request header, with its bound.
+// headerReader reads one request header of limited size.
 type headerReader struct {
 	*bufio.Reader
 	limit io.LimitedReader
@@ -62,23 +62,23 @@ func newHeaderReader() any {
 	return h
 }
 
-// usual reads once, and consumes nothing. It returns what parseUsual says; the key is valid until the next read.
+// usual reads once and consumes nothing. It returns the result of parseUsual. The key is valid until the next read.
 func (h *headerReader) usual() (used int, key []byte) {
 	if _, err := h.Peek(1); err != nil {
-		return 0, nil // ReadRequest meets the error, too
+		return 0, nil // ReadRequest will return the same error
 	}
 	read, _ := h.Peek(h.Buffered())
 	return parseUsual(read)
 }
 
-// isSilence reports whether a read failed by an end or a timeout, not by malformed bytes.
+// isSilence reports whether a read failed because of the stream's end or a timeout, rather than malformed bytes.
 func isSilence(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.As(err, &timeout)
 }
 
-// decide upgrades a valid request, and answers any other with an error.
+// decide upgrades a valid request, and answers any other request with an error.
 func (v *handshakingConn) decide(r *http.Request, in *headerReader) {
 	l := v.l
 	switch {
@@ -86,7 +86,8 @@ func (v *handshakingConn) decide(r *http.Request, in *headerReader) {
 		v.refuse(counters.RefusedDraining)
 		v.answer(http.StatusServiceUnavailable, "the host drains")
 		return
-	case r.URL.Path == "/healthz" && r.Method == http.MethodGet: // of load balancers, which check the port that they balance
+	// Load balancers check the health of the port that they balance.
+	case r.URL.Path == "/healthz" && r.Method == http.MethodGet:
 		v.done.Store(true) // it is not refused
 		v.respond(http.StatusOK, "ok")
 		return
@@ -103,7 +104,7 @@ func (v *handshakingConn) decide(r *http.Request, in *headerReader) {
 	v.upgrade(in)
 }
 
-// upgrade accepts the handshake with in.key, and starts the connection with the bytes behind the request.
+// upgrade accepts the handshake with in.key, and starts the connection with the bytes that follow the request.
 func (v *handshakingConn) upgrade(in *headerReader) {
 	l := v.l
 	in.out = rfc6455.AppendAccepted(in.out[:0], in.key)
@@ -121,7 +122,8 @@ func (v *handshakingConn) upgrade(in *headerReader) {
 	l.open(v, early)
 }
 
-// answer refuses a request, respond answers one, and both close. Respond first reads the rest: a reset could destroy the answer.
+// answer counts the request as refused and responds. respond sends a response and closes the connection. It first reads
+// the rest of the input, because a TCP reset could destroy the response.
 func (v *handshakingConn) answer(status int, text string) {
 	v.refuse(counters.RefusedHandshake)
 	v.respond(status, text)
@@ -141,7 +143,7 @@ func (v *handshakingConn) respond(status int, text string) {
 	}
 }
 
-// answerLinger and answerDiscardMax bound the reading after a refusal.
+// answerLinger and answerDiscardMax limit how long and how many bytes are read after a response.
 const (
 	answerLinger     = 500 * time.Millisecond
 	answerDiscardMax = 64 << 10
@@ -179,7 +181,7 @@ func isKey[T string | []byte](key T) bool {
 	return err == nil && n == 16
 }
 
-// hasToken reports whether a comma-separated header holds a token.
+// hasToken reports whether a comma-separated header contains a token.
 func hasToken(values []string, token string) bool {
 	for t := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		if strings.EqualFold(strings.TrimSpace(t), token) {

@@ -15,10 +15,10 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// patience ends a test that hangs. Only tests of what the kernel does wait in real time.
+// patience ends a test that hangs. Only tests of the kernel's behaviour wait in real time.
 const patience = 3 * time.Minute
 
-// onSockets is Options.Addr of a host on real sockets.
+// onSockets is the Options.Addr of a host on real sockets.
 const onSockets = "127.0.0.1:0"
 
 // recorder is a transport.Acceptor and the Handler of each of its connections.
@@ -43,7 +43,7 @@ func (r *recorder) Accept(c transport.Conn) (transport.Handler, messages.CloseRe
 	return p, 0
 }
 
-// peer is one connection as the host sees it.
+// peer is the host's side of one connection.
 type peer struct {
 	transport.Conn
 	r       *recorder
@@ -85,7 +85,7 @@ func (p *peer) OnClosed(end transport.End) {
 	}
 }
 
-// await waits until ok holds.
+// await waits until ok returns true.
 func (p *peer) await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	late := false
@@ -121,11 +121,12 @@ type host struct {
 	*Listener
 	*recorder
 	count   *counters.Set
-	network *memnet.Network // nil: the kernel's
-	node    *memnet.Node    // of all clients; nil: each has one
+	network *memnet.Network // nil for the kernel's
+	node    *memnet.Node    // of all clients; if nil, each has its own
 }
 
-// serve serves in memory, which is for a synctest bubble, or on loopback, if the options say where to listen.
+// serve starts a host. It listens on loopback if the options have an address or a listener,
+// otherwise in memory inside a synctest bubble.
 func serve(t testing.TB, opt Options, r *recorder) *host {
 	t.Helper()
 	h := &host{recorder: r}
@@ -171,7 +172,7 @@ func serve(t testing.TB, opt Options, r *recorder) *host {
 	return h
 }
 
-// inBubble runs a part of a test in virtual time.
+// inBubble runs a subtest in virtual time.
 func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
@@ -194,7 +195,7 @@ func (h *host) accepted(t testing.TB) *peer {
 	}
 }
 
-// piped starts a connection on one end of a net.Pipe and returns the other.
+// piped starts a connection on nc, which is one end of a net.Pipe, and returns it.
 func piped(t testing.TB, opt Options, r *recorder, nc net.Conn) *Conn {
 	t.Helper()
 	opt = opt.withDefaults()

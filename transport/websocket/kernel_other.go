@@ -11,19 +11,20 @@ import (
 	"troupe/transport"
 )
 
-// progressOf knows nothing: what is written counts as received.
+// progressOf returns false, because the kernel is not asked here. Written bytes then count as received.
 func progressOf(syscall.RawConn) (p progress, ok bool) { return p, false }
 
 // setUserTimeout does nothing: only Linux has TCP_USER_TIMEOUT.
 func setUserTimeout(syscall.RawConn, time.Duration) error { return nil }
 
-// setSendBuffer does nothing: what accepted sockets inherit is certain on Linux only.
+// setSendBuffer does nothing. Only Linux guarantees that accepted sockets inherit the size.
 func setSendBuffer(uintptr, int) error { return errors.ErrUnsupported }
 
-// peek does not look: every connection counts as one that has spoken, so none that is silent gives way while others wait to be admitted.
+// peek always returns PeerSpoke, because it cannot look at the input. So a silent connection is not
+// evicted while others wait for admission.
 func peek(*net.TCPConn) transport.Presence { return transport.PeerSpoke }
 
-// rawConnOf returns nil: the connection's writer goroutine does all writing.
+// rawConnOf returns nil. The connection's writer goroutine then does all writing.
 func rawConnOf(net.Conn) syscall.RawConn { return nil }
 
 func (s *scratch) try(syscall.RawConn) (n int, err error) { return 0, nil }

@@ -16,7 +16,8 @@ import (
 	"troupe/transport/internal/openset"
 )
 
-// Listener accepts WebSocket connections on one address: Listen, Serve, Close and CloseAll. All methods are safe for concurrent use.
+// Listener accepts WebSocket connections on one address. Its life is Listen, Serve, Close and CloseAll.
+// All methods are safe for concurrent use.
 type Listener struct {
 	openset.Set[*Conn]
 
@@ -24,10 +25,10 @@ type Listener struct {
 	channel counters.Channel
 	started time.Time
 	ln      net.Listener
-	tuned   bool      // accepted sockets have their options already
+	tuned   bool      // accepted sockets inherit their options
 	readers sync.Pool // of *headerReader
 
-	handshakes sync.WaitGroup // running handshakes
+	handshakes sync.WaitGroup // handshakes with a running goroutine
 
 	mu          sync.Mutex
 	handshaking map[*handshakingConn]struct{}
@@ -36,7 +37,7 @@ type Listener struct {
 	served      chan struct{} // closed when Serve has returned; nil before Serve
 }
 
-// Listen opens the socket. Connections wait in the kernel's queue until Serve.
+// Listen opens the socket. Until Serve is called, connections wait in the kernel's accept queue.
 func Listen(opt Options) (*Listener, error) {
 	opt = opt.withDefaults()
 	if opt.WriteTimeout < 0 || opt.CloseLinger < 0 {
@@ -44,11 +45,11 @@ func Listen(opt Options) (*Listener, error) {
 	}
 	l := newListener(opt)
 	if l.ln = opt.Listener; l.ln == nil {
-		// Keep-alive probes are off: the pings of the layer above find a silent peer sooner.
+		// Keep-alive probes are off, because the pings of the layer above detect a silent peer sooner.
 		lc := net.ListenConfig{KeepAlive: -1, Control: l.tuneListener}
 		ln, err := lc.Listen(context.Background(), "tcp", cmp.Or(opt.Addr, ":0"))
 		if err != nil {
-			return nil, err // says what it did, and where
+			return nil, err // it names the operation and the address
 		}
 		l.ln = ln
 	}
@@ -65,13 +66,13 @@ func newListener(opt Options) *Listener {
 	return l
 }
 
-// clock returns the time since the start, monotonic.
+// clock returns the time since the listener was made. It is monotonic.
 func (l *Listener) clock() time.Duration { return time.Since(l.started) }
 
-// Addr returns the listening address, with the real port.
+// Addr returns the listening address, with the actual port.
 func (l *Listener) Addr() net.Addr { return l.ln.Addr() }
 
-// Serve accepts connections until Close and returns nil then, otherwise the socket's error. It may be called once.
+// Serve accepts connections. It returns nil after Close, otherwise the socket's error. It may be called only once.
 func (l *Listener) Serve(acceptor transport.Acceptor) error {
 	served := make(chan struct{})
 	l.mu.Lock()
@@ -86,14 +87,14 @@ func (l *Listener) Serve(acceptor transport.Acceptor) error {
 	defer close(served)
 
 	err := l.accept()
-	l.handshakes.Wait() // Close cuts them
+	l.handshakes.Wait() // Close ends the handshakes
 	if l.closing() {
 		return nil
 	}
 	return fmt.Errorf("websocket: serve: %w", err)
 }
 
-// Close stops accepting, aborts handshakes, and waits for Serve to return or ctx to end. Open connections stay; see CloseAll.
+// Close stops accepting, aborts handshakes, and waits until Serve returns or ctx ends. Open connections stay open; see CloseAll.
 func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -101,7 +102,7 @@ func (l *Listener) Close(ctx context.Context) error {
 	var cut []net.Conn
 	for v := range l.handshaking {
 		if v.serving {
-			cut = append(cut, v.Conn) // its own goroutine cleans up
+			cut = append(cut, v.Conn) // the goroutine of serve cleans up
 		} else {
 			cut = append(cut, v)
 			delete(l.handshaking, v)
@@ -134,7 +135,7 @@ func (l *Listener) closing() bool {
 	return l.closed
 }
 
-// leave removes a connection whose handshake is done, or has ended, from the list.
+// leave removes a connection from the list after its handshake has succeeded or failed.
 func (l *Listener) leave(v *handshakingConn) {
 	l.strike(v)
 	l.handshakes.Done()
@@ -146,7 +147,8 @@ func (l *Listener) strike(v *handshakingConn) {
 	delete(l.handshaking, v)
 }
 
-// open starts the Conn of an upgraded connection. It strikes it off the list first, so that Close no longer cuts it.
+// open starts the Conn of an upgraded connection. It first removes the connection from the
+// handshaking ones, so that Close no longer cuts it.
 func (l *Listener) open(v *handshakingConn, early []byte) {
 	v.done.Store(true)
 	l.strike(v)
@@ -156,7 +158,7 @@ func (l *Listener) open(v *handshakingConn, early []byte) {
 	l.start(c)
 }
 
-// start runs c in a new goroutine: the one of the handshake has a large stack.
+// start runs c in a new goroutine, because the goroutine of the handshake has a large stack.
 func (l *Listener) start(c *Conn) {
 	openset.Add(&l.Set, c)
 	l.mu.Lock()
@@ -168,7 +170,7 @@ func (l *Listener) start(c *Conn) {
 	go c.run(acceptor)
 }
 
-// tuneListener sets the send buffer of a listening socket, which those that it accepts inherit.
+// tuneListener sets the send buffer of a listening socket. Accepted sockets inherit it.
 func (l *Listener) tuneListener(_, _ string, raw syscall.RawConn) error {
 	return raw.Control(func(fd uintptr) {
 		l.tuned = setSendBuffer(fd, sendBufferBytes) == nil

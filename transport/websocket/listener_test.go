@@ -107,8 +107,8 @@ func TestRefusedRequests(t *testing.T) {
 	})
 }
 
-// A load balancer's check of the game port is answered, and counts as nothing; a browser's cookies of the whole host name fit, and a
-// header may be in several lines.
+// A load balancer's health check of the game port is answered, and does not count as a refused connection. Long
+// headers, such as a browser's cookies for the whole host name, and headers on several lines are accepted.
 func TestHealthAndLongHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := serve(t, Options{}, newRecorder())
@@ -129,8 +129,7 @@ func TestHealthAndLongHeaders(t *testing.T) {
 	})
 }
 
-// TestEarlyInput sends frames together with the request, more than the read
-// buffer holds.
+// TestEarlyInput sends frames together with the request. They are larger than the read buffer.
 func TestEarlyInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := serve(t, Options{}, newRecorder())
@@ -149,10 +148,10 @@ func TestEarlyInput(t *testing.T) {
 	})
 }
 
-// bothParsers are paths of requests that parseUsual parses, and that net/http does.
+// bothParsers are two paths: parseUsual parses requests for the first, net/http those for the second.
 var bothParsers = []string{"/websocket", "/"}
 
-// A request whose pieces come one by one is for net/http, whichever its path.
+// A request that arrives in pieces is parsed by net/http, even if parseUsual could parse it.
 func TestRequestInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := serve(t, Options{}, newRecorder())
@@ -194,14 +193,14 @@ func TestSlowloris(t *testing.T) {
 	})
 }
 
-// A connection without a place waits and is answered; one that is silent for too
-// long gives way, and is told if it is open.
+// A connection over the limit waits and is then admitted. A connection that is silent for too long is
+// evicted. If it is open, it gets a close frame.
 func TestConnectionsWaitForAPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count := new(counters.Set)
 		adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 1, HeldMax: 2}, count, time.Now)
 		h := serve(t, Options{Admission: adm, Counters: count}, newRecorder())
-		from := h.network.Node() // all have its address
+		from := h.network.Node() // all clients have its address
 		h.node = from
 		waits := func(accepted int64) {
 			t.Helper()
@@ -222,8 +221,8 @@ func TestConnectionsWaitForAPlace(t *testing.T) {
 		if took := time.Since(begun); took < time.Second || took > 1100*time.Millisecond {
 			t.Errorf("the silent one gave way after %v", took)
 		}
-		second.expectClose(uint16(messages.CloseTryLater)) // it has sent no LOGIN
-		_ = h.open(t, "GET / HTTP/1.1\r")                  // cut by Close
+		second.expectClose(uint16(messages.CloseTryLater)) // it has not sent a LOGIN
+		_ = h.open(t, "GET / HTTP/1.1\r")                  // Close cuts it
 		waits(3)
 		if n := count.Refused.Get(counters.RefusedEvicted); n != 1 || count.Refused.Total() != n {
 			t.Errorf("%d gave way, %d refused", n, count.Refused.Total())
@@ -231,24 +230,24 @@ func TestConnectionsWaitForAPlace(t *testing.T) {
 	})
 }
 
-// proxied opens a connection as a balancer does, for a client with an address.
+// proxied opens a connection as a load balancer does, for a client with the given IP address.
 func proxied(t *testing.T, h *host, ip string, more string) *client {
 	t.Helper()
 	b := append([]byte("\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c"), netip.MustParseAddr(ip).AsSlice()...)
 	return h.open(t, string(append(b, 10, 0, 0, 1, 0x30, 0x39, 0x07, 0x6c))+more)
 }
 
-// Behind a balancer the client answers for its connection, not the balancer.
+// Behind a load balancer, a connection counts for the client's address, not for the load balancer's.
 func TestProxyProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count := new(counters.Set)
 		adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 4}, count, time.Now)
-		proxies, err := transport.ParseProxies([]string{"10.0.0.0/8"}) // all of the network
+		proxies, err := transport.ParseProxies([]string{"10.0.0.0/8"}) // every address of the network is a proxy
 		if err != nil {
 			t.Fatal(err)
 		}
 		h := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies}, newRecorder())
-		for i, ip := range []string{"192.0.2.1", "192.0.2.2"} { // one place each
+		for i, ip := range []string{"192.0.2.1", "192.0.2.2"} { // the limit is one connection each
 			proxied(t, h, ip, request(bothParsers[i])).upgraded()
 			if p := h.accepted(t); p.RemoteAddr().String() != ip+":12345" {
 				t.Errorf("%s is %v", ip, p.RemoteAddr())
@@ -260,10 +259,10 @@ func TestProxyProtocol(t *testing.T) {
 		if p := h.accepted(t); p.RemoteAddr() != addrPort(own.conn.LocalAddr()) {
 			t.Errorf("the balancer itself is %v", p.RemoteAddr())
 		}
-		h.open(t, request("/")).expectEnd() // no header
+		h.open(t, request("/")).expectEnd() // without a header
 		hastyCount := new(counters.Set)
 		hasty := serve(t, Options{Counters: hastyCount, Proxies: proxies}, newRecorder())
-		hasty.open(t, "").expectEnd() // nothing at all
+		hasty.open(t, "").expectEnd() // sends nothing
 		synctest.Wait()
 		if n, hasty := count.Refused.Get(counters.RefusedProxy), hastyCount.Refused.Get(counters.RefusedProxy); n != 1 || hasty != 1 {
 			t.Errorf("%d and %d refused without a header", n, hasty)
@@ -347,7 +346,7 @@ func TestDraining(t *testing.T) {
 		}
 	}
 
-	// One that got through in the very last moment is sent away.
+	// A connection that completes its handshake while the listener closes gets a close frame.
 	r := newRecorder()
 	l.acceptor = r
 	ours, theirs := net.Pipe()
@@ -381,7 +380,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(t.Context()); err != nil { // never served
+	if err := l.Close(t.Context()); err != nil { // without Serve
 		t.Error(err)
 	}
 	if _, err := given.Accept(); err == nil {

@@ -14,47 +14,53 @@ import (
 	"troupe/transport"
 )
 
-// Options configure a Listener. The zero value listens for ws on a free port of all addresses, without admission limits.
+// Options configure a Listener. The zero value listens for ws on all addresses, on a free port, without admission limits.
 type Options struct {
-	// Addr is the host:port to listen on, unless Listener is set. Empty, or port 0: any; without a host: both families.
+	// Addr is the host:port to listen on, unless Listener is set. An empty Addr or port 0 means any free port. Without
+	// a host, the socket serves IPv4 and IPv6.
 	Addr string
-	// Listener is used instead of Addr, and is closed with the Listener.
+	// Listener is used instead of Addr. Close closes it.
 	Listener net.Listener
-	// TLS makes it wss. It must offer no protocol but http/1.1.
+	// TLS enables wss. It must offer no protocol except http/1.1.
 	TLS *tls.Config
 
-	// Proxies are load balancers, whose connections begin, before TLS, with a PROXY protocol v2 header and count for the client it names.
+	// Proxies are the addresses of load balancers. Their connections begin with a PROXY protocol v2 header, before TLS.
+	// Such a connection counts for the client that the header names.
 	Proxies transport.Proxies
 	// Admission limits peers without a login; nil means no limits. Several listeners may share it.
 	Admission *transport.Admission
-	// Counters are the metrics; nil means a Set of its own.
+	// Counters are the metrics; nil means a private Set.
 	Counters *counters.Set
-	// Log logs nothing above debug per connection, except for a panic.
+	// Log receives lines above debug level about a connection only after a panic.
 	Log zerolog.Logger
-	// NextID numbers connections, uniquely in the process: all listeners share it. Nil: a counter of this package.
+	// NextID returns connection ids, which are unique across all listeners of the process. If nil, this package counts its own.
 	NextID func() uint64
 
-	// WriteTimeout is how long a write may make no progress (on Linux also an acknowledgement by the peer's system) before the
-	// connection counts as lost; default 10 s (reliability.md 2.7). It is also the TCP_USER_TIMEOUT of a connection that ends.
+	// WriteTimeout is how long a write may make no progress before the connection counts as lost; default 10 s (reliability.md 2.7).
+	// On Linux an acknowledgement by the peer's system is progress, too. When a connection ends, this is also its TCP_USER_TIMEOUT.
 	WriteTimeout time.Duration
-	// CloseLinger is how long Close writes queued frames, and then how long it waits for the peer's answer; default 1 s.
+	// CloseLinger is how long Close writes queued frames. It is also how long Close then waits for
+	// the peer's close frame. The default is 1 s.
 	CloseLinger time.Duration
-	// EmptyCloseIsLeave makes a close frame without a code a leave, like 1000 (see the package comment).
+	// EmptyCloseIsLeave makes a close frame without a code count as a leave, like code 1000 (see the package comment).
 	EmptyCloseIsLeave bool
 }
 
 const (
-	// headerTimeout bounds TLS handshake and request header together (reliability.md 5.2). The answer may take as long again.
+	// headerTimeout limits the TLS handshake and the request header together (reliability.md
+	// 5.2). The response may take as long again.
 	headerTimeout = 5 * time.Second
-	// headerBytesMax bounds the request header: a browser sends all cookies of the host name.
+	// headerBytesMax limits the request header. A browser sends all cookies of the host name.
 	headerBytesMax = 32 << 10
-	// messageBytesMax bounds the payload of an inbound message; more is closed with 1009 (realtime.md 13).
+	// messageBytesMax limits the payload of an inbound message. A larger message closes the connection with 1009 (realtime.md 13).
 	messageBytesMax = wire.UnitMax
-	// pendingMessageBytesMax is the same before LoggedIn.
+	// pendingMessageBytesMax replaces messageBytesMax before LoggedIn.
 	pendingMessageBytesMax = 8 << 10
-	// framesMax bounds the frames of one message; more is closed with 1009: the message is legal, and too big for this host.
+	// framesMax limits the frames of one message. A message with more frames closes the connection with
+	// 1009: it is legal, but too big for this host.
 	framesMax = 64
-	// sendBufferBytes is the kernel's send buffer per connection. With the system's default a stalled peer hides 3.8 MB of backlog.
+	// sendBufferBytes is the size of the kernel's send buffer for a connection. With the system's default, the kernel
+	// would accept up to 3.8 MB for a stalled peer.
 	sendBufferBytes = 128 << 10
 )
 

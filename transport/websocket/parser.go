@@ -5,7 +5,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// Protocol violations that a header alone does not show.
+// Protocol violations that cannot be found from a frame header alone.
 var (
 	errNoMessage     = rfc6455.Breach(messages.CloseProtocolError, "continuation of nothing")
 	errInMessage     = rfc6455.Breach(messages.CloseProtocolError, "new message inside a fragmented one")
@@ -17,40 +17,41 @@ var (
 	errText          = rfc6455.Breach(messages.CloseUnsupported, "text message") // D-102
 )
 
-// event is the next part of the input that the parser has found.
+// event is what the parser found next in the input.
 type event struct {
 	kind    eventKind
-	op      rfc6455.Opcode // gotControl: of the frame
-	last    bool           // gotPart: the message is complete
-	payload []byte         // a view of the input, unmasked
-	used    int            // bytes of the input that are parsed, payload included
+	op      rfc6455.Opcode // opcode of the control frame; gotControl only
+	last    bool           // the message is complete; gotPart only
+	payload []byte         // unmasked bytes; points into the input
+	used    int            // how many bytes of the input were parsed, including payload
 }
 
 type eventKind uint8
 
 const (
-	needMore   eventKind = iota + 1 // nothing, until more bytes have come
-	gotMessage                      // a whole message
-	gotPart                         // the next bytes of a message, perhaps none
-	gotControl                      // a whole control frame
+	needMore   eventKind = iota + 1 // nothing was found until more bytes arrive
+	gotMessage                      // a complete message
+	gotPart                         // the next bytes of a message, possibly none
+	gotControl                      // a complete control frame
 )
 
-// parser turns bytes from a client into events, by the rules of RFC 6455. It keeps no bytes: the caller offers those not used
-// again, with more behind them. It knows nothing of sockets and time.
+// parser turns bytes from a client into events, according to RFC 6455. It stores no bytes: the caller passes unused
+// bytes again, followed by newer ones. It does not depend on sockets or time.
 type parser struct {
-	bytesMax  int // payload of one message; may change between calls
-	framesMax int // frames of one message
+	bytesMax  int // maximum payload of one message; may change between calls
+	framesMax int // maximum frames of one message
 
-	open   bool   // a message is under way
-	fin    bool   // of the frame under way
-	mask   uint32 // of the frame under way, turned to its next byte
-	frames int    // its frames so far
-	size   int    // its payload, as far as announced
-	left   int    // bytes of the frame under way still to come; the caller may read them directly into the message
+	open   bool   // a message has begun and is not complete
+	fin    bool   // the current frame is the last one of its message
+	mask   uint32 // mask of the current frame, rotated to its next byte
+	frames int    // frames of the current message so far
+	size   int    // payload bytes of the current message, as announced by its frame headers so far
+	left   int    // bytes of the current frame that are still missing; the caller may read them directly into the message
 }
 
-// next parses the start of b. A control frame, or a message in one frame, is returned whole if it fits into window bytes, the
-// largest input that the caller can offer, at least 256. All other frames are returned in parts.
+// next parses the start of b. window is the largest input that the caller can offer; it is at least 256 bytes. A
+// control frame is always returned whole. A message in one frame is returned whole if the frame fits into window
+// bytes. All other frames are returned in parts.
 func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 	if p.left > 0 {
 		return p.part(b, 0), nil
@@ -62,7 +63,7 @@ func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 	if err := p.check(h); err != nil {
 		return event{kind: needMore}, err
 	}
-	whole := h.Size + int(h.Length) // bounded by check
+	whole := h.Size + int(h.Length) // check has limited it
 	if h.Op.Control() || !p.open && h.Fin && whole <= window {
 		if len(b) < whole {
 			return event{kind: needMore}, nil
@@ -108,7 +109,7 @@ func (p *parser) check(h rfc6455.Header) *rfc6455.Violation {
 	return nil
 }
 
-// part returns the bytes of the current frame that b has from index at on.
+// part returns the bytes of the current frame that b contains from index at on.
 func (p *parser) part(b []byte, at int) event {
 	n := min(p.left, len(b)-at)
 	if n == 0 && p.left > 0 && at == 0 {
@@ -118,7 +119,8 @@ func (p *parser) part(b []byte, at int) event {
 	return event{kind: gotPart, last: p.body(payload), payload: payload, used: at + n}
 }
 
-// body unmasks the next bytes of the frame, at most left, in place, and reports whether they complete the message.
+// body unmasks payload in place. payload is the next part of the current frame, at most left bytes. body
+// reports whether it completes the message.
 func (p *parser) body(payload []byte) (last bool) {
 	p.mask = rfc6455.Mask(payload, p.mask)
 	p.left -= len(payload)

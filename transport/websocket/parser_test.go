@@ -12,8 +12,8 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// outcome is all that bytes amount to: messages and control frames in the order
-// they were complete, and how it ended.
+// outcome parses bytes and returns all messages and control frames, in the order in which they were
+// complete, and the error that ended the parsing.
 func outcome(chunked [][]byte, window, bytesMax, framesMax int) (events []string, err error) {
 	p := parser{bytesMax: bytesMax, framesMax: framesMax}
 	var pending, msg []byte
@@ -58,7 +58,7 @@ func outcome(chunked [][]byte, window, bytesMax, framesMax int) (events []string
 	return events, nil
 }
 
-// compare parses raw whole and in chunks, with a large and a small window.
+// compare parses raw as a whole and in chunks, with a large and with small windows. All results must be the same.
 func compare(t *testing.T, raw []byte, size int) (events []string, err error) {
 	t.Helper()
 	events, err = outcome([][]byte{slices.Clone(raw)}, 1<<20, 2000, 4)

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// patient is the socket under TLS, which breaks when a write times out in the middle. A slow peer may receive a record in
-// pieces, so the write timeout is measured here, and restarts with each piece.
+// patient is the socket under a TLS connection. TLS cannot continue after a write that timed out in the middle of a record.
+// So the write timeout is measured here. A slow peer may receive a record in pieces, and each piece restarts the timeout.
 type patient struct {
 	net.Conn
 	timeout time.Duration
-	limit   atomic.Pointer[time.Time] // write deadline of the caller, nil for none
+	limit   atomic.Pointer[time.Time] // write deadline that the caller has set; nil for none
 }
 
-// tlsListener makes TLS connections of accepted ones.
+// tlsListener wraps accepted connections in TLS.
 type tlsListener struct {
 	net.Listener
 	config  *tls.Config
 	timeout time.Duration
 }
 
-// Accept implements net.Listener. The handshake is done by the first read.
+// Accept implements net.Listener. The first read performs the TLS handshake.
 func (l *tlsListener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *patient) note(t time.Time) {
 	}
 }
 
-// cut closes a connection without TLS's close_notify, which would block on a stalled peer.
+// cut closes a connection without sending TLS's close_notify, which would block on a stalled peer.
 func cut(nc net.Conn) {
 	if c, ok := nc.(*tls.Conn); ok {
 		_ = c.NetConn().Close()

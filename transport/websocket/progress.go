@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// A peer on a slow path is not silent: it cannot answer a ping that waits behind other bytes, also in the kernel's queue.
+// A peer on a slow path is not a silent peer. It cannot answer a ping that waits in a queue, for
+// example the kernel's, after other bytes.
 
 // pinged is the state of the oldest unanswered ping.
 type pinged uint8
 
 const (
 	pingNone    pinged = iota
-	pingWaiting        // composed, and not completely written
-	pingWritten        // the kernel has it
+	pingWaiting        // composed but not completely written
+	pingWritten        // the kernel has accepted it
 )
 
-// progress is what the kernel says of a TCP connection.
+// progress is what the kernel reports about a TCP connection.
 type progress struct {
 	acked     uint64 // bytes that the peer's system has acknowledged
-	held      int    // bytes that the kernel still holds
+	held      int    // bytes in the kernel's send queue, including unacknowledged ones
 	roundTrip time.Duration
 }
 
@@ -35,7 +36,7 @@ func (c *Conn) Reached() (acked uint64, ping bool) {
 		return p.acked, false
 	case o.pinged == pingNone || !ok:
 		return p.acked, true
-	case o.pingEnd == 0: // not known: assume that the ping is the last of the written bytes
+	case o.pingEnd == 0: // not known yet: assume that the ping ends the bytes that the kernel holds
 		o.pingEnd = p.acked + uint64(p.held)
 	}
 	return p.acked, p.acked >= o.pingEnd
@@ -47,15 +48,16 @@ func (c *Conn) answered() {
 	c.mu.Unlock()
 }
 
-// moves decides after a write timeout whether the peer still receives bytes: the kernel wakes a writer only when its buffer has
-// much room again. It asks the kernel only after a write has waited: most never do.
+// moves decides after a write timeout whether the peer still receives bytes. The write itself does not show that,
+// because the kernel wakes a writer only when its buffer has much free space again. moves asks the kernel only after a
+// write has blocked, which most writes never do.
 type moves struct {
 	sys   syscall.RawConn
 	acked uint64
-	asked int // number of calls of on
+	asked int // calls of on without progress of the write, at most 2
 }
 
-// firstLook is the part of the timeout, 1/8, after which on is called the first time.
+// firstLook divides the timeout: after timeout/firstLook without progress, on is called for the first time.
 const firstLook = 8
 
 // wait returns how long the next write may block before on is called.
@@ -69,14 +71,14 @@ func (m *moves) wait(timeout time.Duration) time.Duration {
 	return timeout
 }
 
-// on reports whether to go on waiting after a write that timed out and wrote n bytes: if the kernel took some, the peer has
-// acknowledged some since the last call, or this is the first call, which has nothing to compare with.
+// on reports whether to keep waiting after a write that timed out and wrote n bytes. The answer is yes if n is positive, or if
+// the peer has acknowledged bytes since the last call. It is also yes for the first call, which has no value to compare with.
 func (m *moves) on(n int) bool {
 	p, ok := progressOf(m.sys)
 	return m.moved(n, p.acked, ok)
 }
 
-// moved is on, given what the kernel says; ok is false if it says nothing.
+// moved is on, given the kernel's number of acknowledged bytes. ok is false if the kernel cannot tell.
 func (m *moves) moved(n int, acked uint64, ok bool) bool {
 	if n > 0 {
 		m.asked = 0
@@ -87,7 +89,7 @@ func (m *moves) moved(n int, acked uint64, ok bool) bool {
 	return moved
 }
 
-// sys returns the handle of the TCP socket, also under TLS; nil without one.
+// sys returns the handle of the TCP socket, which may be under TLS. It is nil if there is no TCP socket.
 func (c *Conn) sys() syscall.RawConn {
 	if c.raw != nil {
 		return c.raw
@@ -95,7 +97,7 @@ func (c *Conn) sys() syscall.RawConn {
 	return sysOf(c.nc)
 }
 
-// sysOf returns the handle of the TCP socket at the bottom, nil without one.
+// sysOf returns the handle of the TCP socket under nc, or nil if there is none.
 func sysOf(nc net.Conn) syscall.RawConn {
 	if tcp := tcpOf(nc); tcp != nil {
 		if raw, err := tcp.SyscallConn(); err == nil {
@@ -105,9 +107,9 @@ func sysOf(nc net.Conn) syscall.RawConn {
 	return nil
 }
 
-// limitKernel makes the kernel give up on a stalled peer, and free its send buffer, once the connection ends. Set earlier it
-// would also cut a peer that reads slowly: TCP_USER_TIMEOUT runs until the peer's window has room for the whole segment at the
-// head of the queue, which can be 64 KiB.
+// limitKernel sets TCP_USER_TIMEOUT once the connection ends, so that the kernel drops a stalled peer and frees its
+// send buffer. Set earlier, it would also end connections of peers that read slowly: the timeout runs until the peer's
+// window has room for the whole first segment of the queue, which can be 64 KiB.
 func (c *Conn) limitKernel() {
 	if sys := c.sys(); sys != nil {
 		_ = setUserTimeout(sys, max(c.l.opt.WriteTimeout, time.Millisecond))
@@ -119,7 +121,8 @@ func (c *Conn) cut() {
 	cut(c.nc)
 }
 
-// RoundTrip asks the kernel for its estimate of the round trip, 0 if it has none. It is for operators who look.
+// RoundTrip returns the kernel's estimate of the round trip time, or 0 if it has none. It makes a
+// system call, so it is for monitoring only.
 func (c *Conn) RoundTrip() time.Duration {
 	p, _ := progressOf(c.sys())
 	return p.roundTrip

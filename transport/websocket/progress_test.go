@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A reader that makes progress is not cut, however long what is at the head of the queue takes. One that has stopped
-// is, after one to two timeouts.
+// A reader that makes progress is not cut, even if the first segment of the queue takes long. A reader that has
+// stopped is cut after one to two timeouts.
 func TestAReaderThatMakesProgressIsNotCut(t *testing.T) {
 	const timeout = 8 * time.Second
 	for name, c := range map[string]struct {
-		wrote []int    // by the writes that timed out
-		acked []uint64 // by then; 0: the kernel does not tell
+		wrote []int    // bytes written by each write that timed out
+		acked []uint64 // bytes acknowledged at that time; 0 if the kernel does not tell
 		after time.Duration
 	}{
 		"stopped":                 {[]int{0, 0}, []uint64{7, 7}, timeout},

@@ -11,7 +11,7 @@ import (
 	"troupe/transport"
 )
 
-// rawConnOf returns the handle for reads and writes that never block the thread; nil for what is not a TCP socket.
+// rawConnOf returns the handle for reads and writes that never block the thread. It is nil if nc is not a TCP socket.
 func rawConnOf(nc net.Conn) syscall.RawConn {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
@@ -24,8 +24,8 @@ func rawConnOf(nc net.Conn) syscall.RawConn {
 	return raw
 }
 
-// try writes as many bytes as the kernel takes without blocking, perhaps none. With one writer (outbound.writer) that does not
-// wait here, the lock and the deadline of Write would cost a delivery time for nothing: it uses Control.
+// try writes as many bytes as the kernel accepts without blocking, perhaps none. It uses Control rather than Write of the handle.
+// There is only one writer (outbound.writer) and it does not wait here, so Write's lock and deadline would only add latency.
 func (s *scratch) try(raw syscall.RawConn) (n int, err error) {
 	s.n, s.err = 0, nil
 	if err := raw.Control(s.attempt); err != nil {
@@ -54,13 +54,14 @@ func (s *scratch) writeOnce(fd uintptr) {
 // rawRead reads from a socket that has a raw handle. Only the reader goroutine uses it.
 type rawRead struct {
 	into    []byte
-	lend    bool // into is a small buffer, held only once there is something to read
+	lend    bool // take a small buffer for into only when there is something to read
 	n       int
 	err     error
-	attempt func(fd uintptr) bool // readOnce
+	attempt func(fd uintptr) bool // the method readOnce, bound once
 }
 
-// readSocket reads once into b, and waits. Without b, on a raw handle, it returns a small buffer with what it has read.
+// readSocket reads once into b and blocks until there is input. If b is nil and the connection has a raw
+// handle, it returns the input in a small buffer.
 func (c *Conn) readSocket(b []byte) (lent []byte, n int, err error) {
 	if c.raw == nil {
 		n, err = c.nc.Read(b)
@@ -89,7 +90,7 @@ func (c *Conn) readSocket(b []byte) (lent []byte, n int, err error) {
 	return lent, r.n, nil
 }
 
-// readOnce is the callback of readSocket. False waits until the socket is readable.
+// readOnce is the callback of readSocket. If it returns false, RawConn.Read waits until the socket is readable.
 func (r *rawRead) readOnce(fd uintptr) bool {
 	if r.lend {
 		r.into = takeSmall()
@@ -114,7 +115,7 @@ func (r *rawRead) readOnce(fd uintptr) bool {
 	}
 }
 
-// peek looks for input without reading it. What is not a TCP socket counts as PeerSpoke.
+// peek checks for input without reading it. A connection that is not a TCP socket counts as PeerSpoke.
 func peek(tcp *net.TCPConn) transport.Presence {
 	if tcp == nil {
 		return transport.PeerSpoke
@@ -128,7 +129,7 @@ func peek(tcp *net.TCPConn) transport.Presence {
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP}}
 		n, err := unix.Poll(fds, 0)
 		switch {
-		case err != nil: // interrupted: try again
+		case err != nil: // the call was interrupted, so the state is not known
 			found = transport.PeerSilent
 		case fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL|unix.POLLRDHUP) != 0:
 			found = transport.PeerGone

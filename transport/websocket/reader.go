@@ -7,23 +7,25 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// readBufferBytes fits nearly all messages of clients. A connection that waits has no buffer, except under TLS.
+// readBufferBytes is the size of the read buffer. It fits nearly all messages of clients. A waiting
+// connection has no read buffer, except under TLS.
 const readBufferBytes = 512
 
 // inbound is the state of the read side. Only the reader goroutine uses it.
 type inbound struct {
 	parser   parser
-	buf      []byte // buf[from:to] is read and not parsed yet
+	buf      []byte // buf[from:to] is read but not parsed yet
 	from, to int
-	msg      *buffer  // the message being assembled, nil without one
-	pong     bool     // a pong is queued and not flushed
-	one      bool     // read returns errReadOn after the next message
-	raw      *rawRead // made by the first read that uses it
+	msg      *buffer  // the message being assembled; nil if there is none
+	pong     bool     // a pong is queued but not flushed
+	one      bool     // make read return errReadOn after the next message
+	raw      *rawRead // created by the first read on a raw handle
 
 	handler transport.Handler // set before the first read
 }
 
-// read handles input until an error, such as a *rfc6455.Violation, or the peer's close frame, whose code it returns.
+// read handles input until an error or the peer's close frame. After a close frame it returns the frame's
+// code. The error may be a *rfc6455.Violation.
 func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 	in := &c.in
 	for {
@@ -65,7 +67,8 @@ func (c *Conn) messageMax() int {
 	return pendingMessageBytesMax
 }
 
-// fill reads once, behind what is not parsed yet. Before, it flushes one pong for all pings of the buffer.
+// fill reads once and appends to the bytes that are not parsed yet. Before that it flushes one
+// pong, which answers all pings of the buffer.
 func (c *Conn) fill() error {
 	in := &c.in
 	c.flushPong()
@@ -85,10 +88,10 @@ func (c *Conn) fill() error {
 	return err
 }
 
-// refill reads once, when all is parsed. With a raw handle the connection has no buffer while it waits.
+// refill reads once after all input is parsed. With a raw handle the connection has no buffer while it waits.
 func (c *Conn) refill() error {
 	in := &c.in
-	giveSmall(in.buf) // not the larger one of the bytes that came with the request
+	giveSmall(in.buf) // ignores a larger buffer, which held the bytes that came with the request
 	in.buf = nil
 	if c.raw == nil {
 		in.buf = takeSmall()
@@ -132,7 +135,7 @@ func (c *Conn) deliver(h transport.Handler, payload []byte) {
 	}
 }
 
-// assemble collects a message that arrives in pieces, and delivers it when it is complete.
+// assemble collects a message that arrives in parts, and delivers it when it is complete.
 func (c *Conn) assemble(h transport.Handler, ev event) error {
 	in := &c.in
 	if in.msg == nil {
@@ -159,7 +162,8 @@ func (c *Conn) assemble(h transport.Handler, ev event) error {
 	return nil
 }
 
-// readBody reads once into the message, up to the end of the frame. The buffer grows with what has arrived, not with what is claimed.
+// readBody reads once, directly into the message, up to the end of the frame. The buffer grows with the bytes that have
+// arrived, not with the length that the frame claims.
 func (c *Conn) readBody() (last bool, err error) {
 	in := &c.in
 	c.flushPong()
@@ -175,13 +179,13 @@ func (c *Conn) readBody() (last bool, err error) {
 	return in.parser.body(in.msg.b[have:]), nil
 }
 
-// errReadOn says that one message was read, and that the connection goes on.
+// errReadOn means that one message was read and the connection continues.
 var errReadOn = errors.New("websocket: one message was read")
 
-// errPanicked ends a connection whose handler panicked: a bug of the host.
+// errPanicked ends a connection after a panic of its handler, which is a bug of the host.
 var errPanicked = errors.New("websocket: handler panicked")
 
-// readGuarded is read with a panic of the handler as errPanicked.
+// readGuarded calls read and returns errPanicked if the handler panics.
 func (c *Conn) readGuarded() (code uint16, err error) {
 	err = errPanicked
 	c.guard(func() { code, err = c.read(c.in.handler) })

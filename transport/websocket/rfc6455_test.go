@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// rfcCases are raw bytes from a client and what becomes of them: the messages
-// the handler gets, and the code the host closes with, 0 for none.
+// rfcCases are raw bytes from a client and the expected result: the messages that the handler gets, and
+// the code with which the host closes, or 0.
 var rfcCases = []struct {
 	name  string
 	raw   [][]byte
@@ -56,7 +56,7 @@ var rfcCases = []struct {
 	{"a claim of a terabyte", [][]byte{{0x82, 0xFF, 0, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4}}, nil, 1009},
 	{"65537 bytes in fragments", [][]byte{masked(0x02, make([]byte, 65536)), masked(0x00, []byte("a"))}, nil, 1009},
 	{"65 fragments", [][]byte{masked(0x02, nil), slices.Repeat(masked(0x00, nil), 64)}, nil, 1009},
-	{"text", [][]byte{masked(0x81, []byte("{}"))}, nil, 1003}, // RT-5, as the next three
+	{"text", [][]byte{masked(0x81, []byte("{}"))}, nil, 1003}, // RT-5, also for the next three
 	{"empty text", [][]byte{binaryFrame("a"), masked(0x81, nil)}, []string{"a"}, 1003},
 	{"fragmented text", [][]byte{masked(0x01, []byte("a"))}, nil, 1003},
 	{"text that claims 2^32 bytes", [][]byte{{0x81, 0xFF, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4}}, nil, 1003},
@@ -78,7 +78,7 @@ func TestRFC6455(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { followsRFC6455(t, serve(t, Options{}, newRecorder()), true) })
 }
 
-// What reads and writes without waiting, which only the kernel's sockets have, is as right as what waits.
+// Non-blocking reads and writes, which exist only on kernel sockets, behave the same as blocking ones.
 func TestOnSockets(t *testing.T) {
 	h := serve(t, Options{Addr: onSockets}, newRecorder())
 	followsRFC6455(t, h, false)
@@ -88,7 +88,7 @@ func TestOnSockets(t *testing.T) {
 	endsAtOnce(t, serve(t, Options{Addr: onSockets, CloseLinger: time.Hour}, newRecorder()))
 }
 
-// followsRFC6455 sends each case in one piece, and in bytes as well.
+// followsRFC6455 sends each case in one piece, and with bytes also byte by byte.
 func followsRFC6455(t *testing.T, h *host, bytes bool) {
 	for _, tc := range rfcCases {
 		raw := slices.Concat(tc.raw...)
@@ -97,12 +97,12 @@ func followsRFC6455(t *testing.T, h *host, bytes bool) {
 				continue
 			}
 			cl, p := h.connect(t)
-			if size > 1 { // the rules are the same before the login
+			if size > 1 { // the rules are the same before and after the login
 				p.LoggedIn()
 			}
 			for _, chunk := range chunks(raw, size) {
 				if _, err := cl.conn.Write(chunk); err != nil {
-					break // closed in the middle of a violation
+					break // the host has closed because of a violation
 				}
 			}
 			if tc.code != 0 {
@@ -135,7 +135,7 @@ func TestFragmentsAreReassembledAndPingsAnswered(t *testing.T) {
 		cl, p := h.connect(t)
 		cl.write(masked(0x02, []byte("first ")))
 		cl.write(masked(0x89, []byte("are you there")))
-		cl.expect(0x8A, "are you there") // answered inside the message
+		cl.expect(0x8A, "are you there") // answered before the message is complete
 		cl.write(masked(0x00, []byte("second ")))
 		cl.write(masked(0x89, nil))
 		cl.expect(0x8A, "")
@@ -147,7 +147,7 @@ func TestFragmentsAreReassembledAndPingsAnswered(t *testing.T) {
 	})
 }
 
-// TestBodyGrows sends a large message slowly: the buffer follows what came.
+// TestBodyGrows sends a large message slowly. The buffer must grow with the bytes that have arrived.
 func TestBodyGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := serve(t, Options{}, newRecorder())

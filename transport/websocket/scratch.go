@@ -9,24 +9,25 @@ import (
 )
 
 const (
-	// scratchBytes is the size of one write, apart from a last large frame. Larger writes have no measurable benefit.
+	// scratchBytes is the size of one write, not counting one large frame at the end. Larger writes have no measurable benefit.
 	scratchBytes = 32 << 10
 
-	// roomMin is the free space below which the scratch is full. It fits the frames of clients; larger ones use another buffer.
+	// roomMin is the free space below which the scratch counts as full. Frames with client payloads fit
+	// into it; larger frames use another buffer.
 	roomMin = wire.PayloadMax + 96
 )
 
-// scratch is the buffer of one write: frames, one after the other. One goroutine uses it at a time.
+// scratch is the buffer of one write. It contains one or more frames. Only one goroutine uses it at a time.
 type scratch struct {
 	b    []byte  // the frames
-	off  int     // how much of b is written
-	home []byte  // the array of its own
-	big  *buffer // used instead of home for a large frame
+	off  int     // how many bytes of b are written
+	home []byte  // its own array of scratchBytes
+	big  *buffer // used instead of home if a large frame does not fit
 	last bool    // b ends with the close frame: nothing may follow
-	ping bool    // b has a ping
+	ping bool    // b contains a ping
 
 	attempt func(fd uintptr) // tries to write b once; see rawio_linux.go
-	n       int              // bytes that the attempt wrote
+	n       int              // bytes that the last attempt wrote
 	err     error
 }
 
@@ -66,7 +67,7 @@ func (s *scratch) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) 
 	return s.room()
 }
 
-// Mark implements wire.Sink: a ping with the number as text, because the C# library passes payloads through UTF-8.
+// Mark implements wire.Sink. It appends a ping with the number as text, because the C# library converts payloads to UTF-8.
 func (s *scratch) Mark(n uint64) bool {
 	var text [20]byte
 	s.control(rfc6455.Ping, strconv.AppendUint(text[:0], n, 10)) // D-4
@@ -81,7 +82,7 @@ func (s *scratch) control(op rfc6455.Opcode, payload []byte) {
 
 func (s *scratch) room() bool { return scratchBytes-len(s.b) >= roomMin }
 
-// reserve makes room for n more bytes, by moving to a larger buffer.
+// reserve makes room for n more bytes. If necessary, it moves to a larger buffer.
 func (s *scratch) reserve(n int) {
 	if cap(s.b)-len(s.b) >= n {
 		return

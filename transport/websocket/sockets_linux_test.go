@@ -16,7 +16,7 @@ import (
 	"troupe/transport/transporttest"
 )
 
-// What only the sockets of Linux show.
+// Behaviour that only Linux sockets show.
 func TestOnLinuxSockets(t *testing.T) {
 	for name, shows := range map[string]func(t *testing.T){
 		"options":                 hasOptions,
@@ -29,7 +29,7 @@ func TestOnLinuxSockets(t *testing.T) {
 	}
 }
 
-// The listener's own sockets inherit the send buffer; those of a listener that was given get it one by one.
+// Sockets of the package's own listener inherit the send buffer. For a given listener, it is set on each socket.
 func hasOptions(t *testing.T) {
 	given, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +65,7 @@ func hasOptions(t *testing.T) {
 	}
 }
 
-// A connection that waits for a place and is gone is found by looking at its socket.
+// A waiting connection that has ended is detected from the state of its socket.
 func isLookedAt(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,8 +99,8 @@ func isLookedAt(t *testing.T) {
 	turns(transport.PeerGone)
 }
 
-// A ping behind much else is not at the peer yet, and what the peer takes meanwhile is seen:
-// the kernel counts what the peer's system has acknowledged.
+// A ping behind much other data has not reached the peer yet. The kernel's count of acknowledged bytes shows
+// that, and also shows the progress meanwhile.
 func pingIsThereOnceItsSystemHasIt(t *testing.T) {
 	h := serve(t, Options{Addr: onSockets}, newRecorder())
 	cl, p := h.connect(t)
@@ -119,7 +119,7 @@ func pingIsThereOnceItsSystemHasIt(t *testing.T) {
 	if ping {
 		t.Fatal("the ping is there before what was sent before it")
 	}
-	for now := before; now <= before; { // until more is at the peer
+	for now := before; now <= before; { // until more bytes have reached the peer
 		if _, err := io.CopyN(io.Discard, cl.br, 300); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func pingIsThereOnceItsSystemHasIt(t *testing.T) {
 		}
 	}
 	drained := make(chan struct{})
-	go func() { // what is read is of no interest
+	go func() { // the content does not matter
 		defer close(drained)
 		_, _ = io.Copy(io.Discard, cl.br)
 	}()
@@ -147,7 +147,8 @@ func pingIsThereOnceItsSystemHasIt(t *testing.T) {
 	p.awaitEnd(t)
 }
 
-// A client's last messages and its leave have arrived, the handler is busy, and the client is gone when the host writes to it.
+// A client has sent its last messages and a close frame, and is gone. The handler is still busy. A write of the host
+// that fails in this situation must not lose the client's input.
 func failedWriteLosesNoInput(t *testing.T, secure bool) {
 	r := newRecorder()
 	busy, free := make(chan struct{}), make(chan struct{})
@@ -171,7 +172,7 @@ func failedWriteLosesNoInput(t *testing.T, secure bool) {
 	cl.write(binaryFrame("first"))
 	<-busy
 	cl.write(append(binaryFrame("last"), closeFrame(1000, "")...))
-	reset(cl.conn) // as of a program that ends with unread input
+	reset(cl.conn) // as when a program ends with unread input
 	c := p.Conn.(*Conn)
 	failed := func() bool {
 		c.mu.Lock()
@@ -183,7 +184,7 @@ func failedWriteLosesNoInput(t *testing.T, secure bool) {
 			t.Fatal("writes to a peer that has reset the connection do not fail")
 		}
 	}
-	c.awaitWriter() // until it has done what follows the failure
+	c.awaitWriter() // until it has handled the failure
 	close(free)
 	end := p.awaitEnd(t)
 	if want := []string{"first", "last"}; !slices.Equal(p.units, want) {

@@ -12,7 +12,7 @@ import (
 	"troupe/transport"
 )
 
-// whoReads is an acceptor and handler that tells which goroutine calls it.
+// whoReads is an acceptor and handler that reports which goroutine calls it.
 type whoReads struct {
 	mute
 	by    chan string
@@ -29,8 +29,8 @@ func (w *whoReads) OnUnit([]byte) {
 
 func (w *whoReads) OnClosed(transport.End) { close(w.ended) }
 
-// The stack of the goroutine that handles the LOGIN has grown, and would never shrink below
-// twice its first size. So another one reads on, and stays.
+// The stack of the goroutine that handles the LOGIN has grown. It would never shrink below twice its initial size. So
+// another goroutine takes over reading, and only that one stays.
 func TestTheLoginLeavesNoStackBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()

@@ -2,14 +2,15 @@ package websocket
 
 import "bytes"
 
-// A login storm is many opening handshakes, and net/http's parser leaves 1.5 KiB of garbage of each between what players keep.
-// So a request as clients send it is parsed here, in place, and anything else by net/http. A fuzz test looks for requests that
-// are accepted here and mean something else to net/http.
+// In a login storm there are many opening handshakes, and net/http's parser leaves 1.5 KiB of garbage for each of them.
+// So a request in the form that clients send is parsed here, in place. Any other request is parsed by net/http. A fuzz
+// test searches for requests that are accepted here but mean something else to net/http.
 
 const usualPath = "GET /websocket HTTP/1.1\r\n"
 
-// parseUsual parses a request header for a player's WebSocket as clients write it: one line for each header that matters, no
-// body, nothing doubtful. It returns its length and the Sec-WebSocket-Key, or 0 for any other header or a part of one.
+// parseUsual parses the request header of a player's WebSocket in the form that clients write. Each relevant header
+// has one line, there is no body, and nothing is ambiguous. It returns the header's length and the
+// Sec-WebSocket-Key, or 0 for any other or incomplete header.
 func parseUsual(read []byte) (used int, key []byte) {
 	rest, ok := bytes.CutPrefix(read, []byte(usualPath))
 	if !ok {
@@ -59,12 +60,12 @@ func parseUsual(read []byte) (used int, key []byte) {
 	return len(read) - len(rest), key
 }
 
-// is compares without regard to case. Lower is in lower case.
+// is reports whether b equals lower, ignoring case. lower is in lower case.
 func is(b []byte, lower string) bool {
 	return len(b) == len(lower) && bytes.EqualFold(b, []byte(lower))
 }
 
-// isUsual reports whether a name has letters, digits and hyphens, and a value printable ASCII.
+// isUsual reports whether a name has only letters, digits and hyphens, and a value only printable ASCII.
 func isUsual(name, value []byte) bool {
 	for _, c := range name {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '-' {
@@ -79,7 +80,7 @@ func isUsual(name, value []byte) bool {
 	return len(name) > 0
 }
 
-// isHost reports whether a value is a name or an address, perhaps with a port.
+// isHost reports whether a value is a host name or an IP address, optionally with a port.
 func isHost(value []byte) bool {
 	for _, c := range value {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && bytes.IndexByte([]byte("-.:[]"), c) < 0 {

@@ -10,7 +10,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// In the order and with the headers of these tests' client, Troupe's Go client, Chromium, and Node.js's ws.
+// Requests with the header order of these tests' client, Troupe's Go client, Chromium, and ws of Node.js.
 var usualRequests = []string{
 	request("/websocket"),
 	"GET /websocket HTTP/1.1\r\nHost: 127.0.0.1:7777\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
@@ -38,7 +38,7 @@ func TestUsualRequests(t *testing.T) {
 	}
 }
 
-// Whatever is doubtful is for net/http.
+// Requests that are unusual or ambiguous are left to net/http.
 func TestUnusualRequests(t *testing.T) {
 	ok := usualRequests[1]
 	for name, raw := range map[string]string{
@@ -67,7 +67,7 @@ func TestUnusualRequests(t *testing.T) {
 	}
 }
 
-// What a login storm consists of leaves no garbage.
+// A request of a login storm leaves no garbage.
 func TestUsualRequestAllocatesNothing(t *testing.T) {
 	skipRace(t)
 	in := newHeaderReader().(*headerReader)
@@ -88,7 +88,7 @@ func TestUsualRequestAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A request that is taken for a usual one is a valid one of the same meaning for net/http.
+// A request that parseUsual accepts must be valid for net/http, with the same meaning.
 func FuzzUsualRequest(f *testing.F) {
 	for _, raw := range usualRequests {
 		f.Add([]byte(raw))

@@ -12,7 +12,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// flushRoundsMax bounds the writes of a Flush: a source that fills as fast as it drains must not block the caller.
+// flushRoundsMax limits the writes of one Flush. Otherwise a source that fills as fast as it drains would block the caller.
 const flushRoundsMax = 8
 
 // Flush implements transport.Conn.
@@ -44,7 +44,7 @@ func (c *Conn) Flush() {
 	c.writeNow(s, more)
 }
 
-// writeNow writes s and further frames as long as the kernel takes them. The caller has set writerBusy.
+// writeNow writes s and further frames as long as the kernel accepts them. The caller has set writerBusy.
 func (c *Conn) writeNow(s *scratch, more bool) {
 	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", func(any) { c.writeFailed(errPanicked) })
 	for round := 1; ; round++ {
@@ -67,7 +67,8 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 	}
 }
 
-// next composes what follows the written s: with all, and if Flush was called meanwhile. Done: nothing, and the writing has ended.
+// next composes the frames after s, which is written. It does so if all is true, or if Flush was called meanwhile. If
+// it returns done, there are none, and the writer has become idle.
 func (c *Conn) next(s *scratch, all bool) (more, done bool) {
 	if s.last {
 		c.closeFrameWritten()
@@ -88,7 +89,7 @@ func (c *Conn) next(s *scratch, all bool) (more, done bool) {
 	return more, done
 }
 
-// startWriter starts the writer goroutine, or makes a running one check again.
+// startWriter starts the writer goroutine. If a goroutine is already writing, it makes that one check again.
 func (c *Conn) startWriter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +101,7 @@ func (c *Conn) startWriter() {
 	go c.writeLoop(takeScratch())
 }
 
-// writeLoop is the writer goroutine: it writes s and what follows, and waits for a slow peer. The caller has set writerBusy.
+// writeLoop is the writer goroutine. It writes s and the frames after it, and waits for a slow peer. The caller has set writerBusy.
 func (c *Conn) writeLoop(s *scratch) {
 	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", func(any) { c.writeFailed(errPanicked) })
 	for {
@@ -109,14 +110,14 @@ func (c *Conn) writeLoop(s *scratch) {
 			c.writeFailed(err)
 			return
 		}
-		_ = c.nc.SetWriteDeadline(time.Time{}) // an old one would fail the next write
+		_ = c.nc.SetWriteDeadline(time.Time{}) // an expired deadline would fail the next write
 		if _, done := c.next(s, true); done {
 			return
 		}
 	}
 }
 
-// writeWaiting writes the rest of s. Progress restarts the timeout, so a stalled peer is detected after one to two.
+// writeWaiting writes the rest of s. Progress restarts the timeout, so a stalled peer is detected after one to two timeouts.
 func (c *Conn) writeWaiting(s *scratch) error {
 	var way moves
 	for s.off < len(s.b) {
@@ -133,7 +134,7 @@ func (c *Conn) writeWaiting(s *scratch) error {
 			return err
 		}
 		if way.sys == nil {
-			way.sys = c.sys() // not before: it allocates, and most writes do not wait
+			way.sys = c.sys() // not earlier: it allocates, and most writes do not block
 		}
 		if !way.on(n) {
 			return err
@@ -147,7 +148,7 @@ func (c *Conn) countWrite(n int) {
 	c.l.opt.Counters.BytesOut.Add(c.Channel(), int64(n))
 }
 
-// composeGuarded is compose, but a panic of the source ends this connection. The caller holds mu and owns s.
+// composeGuarded calls compose. A panic of the source ends only this connection. The caller holds mu and owns s.
 func (c *Conn) composeGuarded(s *scratch) (more bool) {
 	defer transport.Rescue(c.l.opt.Counters, &c.l.opt.Log, "WebSocket source", func(any) {
 		s.reset()
@@ -165,8 +166,8 @@ func (c *Conn) composeGuarded(s *scratch) (more bool) {
 	return c.compose(s)
 }
 
-// compose fills s with the next frames: pong and ping, the host's own, those of the source, and at the end the close frame. It
-// reports whether the source has more. The caller holds mu and owns s.
+// compose fills s with the next frames in this order: pong, ping, frames of Send, frames of the source, and at the end
+// the close frame. It reports whether there is more to compose. The caller holds mu and owns s.
 func (c *Conn) compose(s *scratch) (more bool) {
 	o := &c.out
 	if o.writer == writerRecheck {
@@ -184,7 +185,7 @@ func (c *Conn) compose(s *scratch) (more bool) {
 		more = c.takeSends(s)
 		if !more && o.source != nil {
 			before := len(s.b)
-			// Stop if a source has more but gives none; the loop would be endless.
+			// A source that has more but appends nothing would make the loop endless.
 			more = o.source.Drain(s) && len(s.b) > before
 		}
 		if more || o.phase == phaseOpen {
@@ -200,7 +201,7 @@ func (c *Conn) compose(s *scratch) (more bool) {
 	return false
 }
 
-// takeControl moves a waiting control frame into s.
+// takeControl moves a queued control frame into s.
 func takeControl(s *scratch, op rfc6455.Opcode, slot **control) {
 	if *slot == nil {
 		return
@@ -210,7 +211,7 @@ func takeControl(s *scratch, op rfc6455.Opcode, slot **control) {
 	*slot = nil
 }
 
-// takeSends moves frames of the host's own into s and reports whether s is full.
+// takeSends moves frames of Send into s and reports whether s is full.
 func (c *Conn) takeSends(s *scratch) (full bool) {
 	o := &c.out
 	taken := 0
@@ -227,7 +228,7 @@ func (c *Conn) takeSends(s *scratch) (full bool) {
 	return full
 }
 
-// rest ends the writing of the current goroutine. The caller holds mu.
+// rest sets the writer to idle when the current goroutine stops writing. The caller holds mu.
 func (c *Conn) rest() {
 	c.out.writer = writerIdle
 	if c.out.idle != nil {
@@ -236,12 +237,12 @@ func (c *Conn) rest() {
 	}
 }
 
-// timedOut reports whether the peer received nothing for too long, by the host's deadline or the kernel's.
+// timedOut reports whether the peer has received nothing for too long, according to the host's deadline or the kernel's.
 func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
 }
 
-// resetByPeer reports whether the peer's system knows the connection no more: reads end after what has arrived.
+// resetByPeer reports whether the peer's system no longer has the connection. Reads still return the bytes that arrived before.
 func resetByPeer(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
@@ -265,7 +266,7 @@ func (c *Conn) writeFailed(err error) {
 	}
 	if !resetByPeer(err) {
 		c.cut()
-	} // otherwise the reader meets the end itself, behind what had arrived before: perhaps a leave
+	} // otherwise the reader finds the end itself, after input that may include a leave
 	c.mu.Lock()
 	c.rest()
 	c.mu.Unlock()

@@ -76,8 +76,8 @@ func TestOrderOfControlSendAndSource(t *testing.T) {
 	})
 }
 
-// outlastsASlowReader stalls the peer: the kernel takes no more, Flush returns all the same, and everything
-// arrives in order once the peer reads again.
+// outlastsASlowReader lets the peer stall until the kernel accepts no more. Flush must still return at once, and
+// everything must arrive in order when the peer reads again.
 func outlastsASlowReader(t *testing.T, h *host) {
 	cl, p := h.connect(t)
 	src := new(queue)
@@ -85,7 +85,7 @@ func outlastsASlowReader(t *testing.T, h *host) {
 	const stalled = 100
 	payload := make([]byte, 4096)
 	n := 0
-	for ; src.len() < stalled; n++ { // until the kernel is full
+	for ; src.len() < stalled; n++ { // until the kernel's buffers are full
 		binary.BigEndian.PutUint32(payload, uint32(n))
 		src.put(frame(payload))
 		p.Flush()
@@ -107,7 +107,7 @@ func outlastsASlowReader(t *testing.T, h *host) {
 	if pings != 1 {
 		t.Errorf("%d pings", pings)
 	}
-	// Back to writes in the caller's goroutine.
+	// Now writes happen in the caller's goroutine again.
 	p.Conn.(*Conn).awaitWriter()
 	before := h.count.Writes.Get(counters.WS)
 	src.put(frame(numbered(1)))
@@ -118,7 +118,7 @@ func outlastsASlowReader(t *testing.T, h *host) {
 	cl.expect(0x82, unitOf(numbered(1)))
 }
 
-// packetPayload cuts the payload of a frame's unit out: its last bytes.
+// packetPayload returns the payload of a frame's unit: at most its last 4096 bytes.
 func packetPayload(unit []byte) ([]byte, error) {
 	b, err := wire.SplitUnit(unit)
 	if err != nil {
@@ -127,8 +127,7 @@ func packetPayload(unit []byte) ([]byte, error) {
 	return b[max(0, len(b)-4096):], nil
 }
 
-// manyProducers feed frames from several goroutines, each with its own numbers, and
-// every goroutine's must come in order.
+// manyProducers queues frames from several goroutines. Each numbers its own frames, which must arrive in order.
 func manyProducers(t *testing.T, h *host) {
 	cl, p := h.connect(t)
 	src := new(queue)
@@ -157,7 +156,7 @@ func manyProducers(t *testing.T, h *host) {
 	wg.Wait()
 }
 
-// TestConcurrentUse runs every method against every other.
+// TestConcurrentUse calls all methods concurrently.
 func TestConcurrentUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := serve(t, Options{CloseLinger: 50 * time.Millisecond}, newRecorder())
@@ -212,7 +211,7 @@ func TestConcurrentUse(t *testing.T) {
 	})
 }
 
-// greedy says it has more and gives nothing.
+// greedy is a source that reports more frames but never provides any.
 type greedy struct{}
 
 func (greedy) Drain(wire.Sink) bool { return true }
@@ -274,7 +273,7 @@ func TestPongPayload(t *testing.T) {
 
 // The tests below run on net.Pipe, which buffers nothing, with a fake clock.
 
-// TestSlowButAlive takes one byte every nine seconds: progress, so no timeout.
+// TestSlowButAlive reads one byte every nine seconds. That is progress, so there is no timeout.
 func TestSlowButAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -304,8 +303,7 @@ func TestSlowButAlive(t *testing.T) {
 	})
 }
 
-// TestCloseWhileTheSourceIsFed keeps the source full: the close frame comes after
-// CloseLinger all the same.
+// TestCloseWhileTheSourceIsFed keeps the source full. The close frame must still come after CloseLinger.
 func TestCloseWhileTheSourceIsFed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -337,7 +335,7 @@ func TestCloseWhileTheSourceIsFed(t *testing.T) {
 	})
 }
 
-// endless never runs dry, and fills the buffer with small frames.
+// endless is a source that is never empty and fills the buffer with small frames.
 type endless struct{}
 
 func (endless) Drain(sink wire.Sink) bool {

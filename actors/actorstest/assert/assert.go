@@ -2,14 +2,14 @@ package assert
 
 import "slices"
 
-// T is the part of a testing.TB, or of a rapid.T, that the checks need.
+// T is the part of testing.TB that the checks need. A rapid.T implements it too.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatal(args ...any)
 }
 
-// Equal fails the test unless got equals want. What names the value.
+// Equal fails the test unless got equals want. what names the value in the error message.
 func Equal[V comparable](t T, what string, got, want V) {
 	t.Helper()
 	if got != want {
@@ -17,7 +17,7 @@ func Equal[V comparable](t T, what string, got, want V) {
 	}
 }
 
-// List fails the test unless got has the elements of want.
+// List fails the test unless got and want have the same elements in the same order.
 func List[V comparable](t T, what string, got, want []V) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -25,7 +25,7 @@ func List[V comparable](t T, what string, got, want []V) {
 	}
 }
 
-// NoError ends the test if err is an error. It must be called in the test's goroutine.
+// NoError ends the test if err is not nil. It must be called in the test's goroutine.
 func NoError(t T, err error) {
 	t.Helper()
 	if err != nil {
@@ -33,7 +33,7 @@ func NoError(t T, err error) {
 	}
 }
 
-// OK is NoError for a call that returns a value too: assert.OK(call())(t).
+// OK is like NoError, for a call that also returns a value that is not needed: assert.OK(call())(t).
 func OK[V any](_ V, err error) func(T) {
 	return func(t T) {
 		t.Helper()
@@ -41,7 +41,7 @@ func OK[V any](_ V, err error) func(T) {
 	}
 }
 
-// Value is OK for a call whose value is used: v := assert.Value(call())(t).
+// Value is like OK, but returns the call's value: v := assert.Value(call())(t).
 func Value[V any](v V, err error) func(T) V {
 	return func(t T) V {
 		t.Helper()

@@ -1,4 +1,4 @@
-// Package assert has the checks that most tests make, one line each: a failure names the value, and says what it is
-// and what it should be. Checks that only one package needs stay in that package. It depends on no other package, so
-// that tests inside of every package of actors can use it.
+// Package assert provides the checks that most tests need, as one-line calls. An error message names the value and
+// shows the actual and the expected value. A check that only one package needs stays in that package. The package
+// depends on no other package, so that the internal tests of every package below actors can use it.
 package assert

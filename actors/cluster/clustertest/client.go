@@ -43,26 +43,38 @@ func (c *Client) SetFaults(f Faults) {
 	c.healed = make(chan struct{})
 }
 
-func (c *Client) now() (Faults, <-chan struct{}) {
+// now returns the faults, and channels of which one is closed when they change.
+func (c *Client) now() (f Faults, healed, back <-chan struct{}) {
+	away, back := c.store.isAway()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.faults, c.healed
+	f = c.faults
+	f.Requests, f.Answers = f.Requests || away, f.Answers || away
+	return f, c.healed, back
 }
 
 // do makes a request. Without an answer, the error is lost.
 func do[A any](ctx context.Context, c *Client, lost error, f func() (A, error)) (none A, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
-	faults, _ := c.now()
+	faults, _, _ := c.now()
 	if faults.Late > 0 {
-		time.AfterFunc(faults.Late, func() { _, _ = f() })
+		time.AfterFunc(faults.Late, func() {
+			if away, _ := c.store.isAway(); !away {
+				_, _ = f()
+			}
+		})
 	}
 	if faults.Late > 0 || faults.Requests || !sleep(ctx, faults.Delay) {
 		<-ctx.Done()
 		return none, lost
 	}
+	if away, _ := c.store.isAway(); away {
+		<-ctx.Done()
+		return none, lost
+	}
 	answer, err := f()
-	if faults, _ = c.now(); faults.Answers || !sleep(ctx, faults.Delay) {
+	if faults, _, _ = c.now(); faults.Answers || !sleep(ctx, faults.Delay) {
 		<-ctx.Done()
 		return none, lost
 	}
@@ -149,12 +161,11 @@ func (c *Client) Watch(ctx context.Context, prefix string, after int64) <-chan c
 			}
 		}
 		for {
-			faults, healed := c.now()
+			faults, healed, wake := c.now()
 			if faults.Break {
 				send(coord.Batch{Err: coord.ErrUnavailable})
 				return
 			}
-			var wake <-chan struct{}
 			if !faults.Requests && !faults.Answers {
 				events, at, changed, err := c.store.since(prefix, after)
 				if err != nil {

@@ -19,8 +19,16 @@ type Store struct {
 	log       []coord.Event // not compacted, in order
 	leases    map[coord.Lease]*lease
 	lastLease coord.Lease
-	changed   chan struct{} // closed at each change of anything
+	grants    map[coord.Lease]granted // of all leases, for SetBack
+	changed   chan struct{}           // closed at each change of anything
 	full      bool
+	away      bool
+}
+
+// granted says how a lease began.
+type granted struct {
+	ttl time.Duration
+	at  int64 // the revision of the store then
 }
 
 // version is what a key was from a revision on.
@@ -36,7 +44,8 @@ type lease struct {
 
 // NewStore returns an empty store.
 func NewStore() *Store {
-	return &Store{revision: 1, keys: map[string][]version{}, leases: map[coord.Lease]*lease{}, changed: make(chan struct{})}
+	return &Store{revision: 1, keys: map[string][]version{}, leases: map[coord.Lease]*lease{}, grants: map[coord.Lease]granted{},
+		changed: make(chan struct{})}
 }
 
 // Close stops the clocks of all leases.
@@ -53,6 +62,55 @@ func (s *Store) SetFull(full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full = full
+}
+
+// SetAway stops the store, or starts it again. Meanwhile it answers nobody, and no lease ends: each gets its whole time anew, as from a new
+// leader of etcd.
+func (s *Store) SetAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+	for _, l := range s.leases {
+		if l.timer.Stop(); !away {
+			l.timer.Reset(l.ttl)
+		}
+	}
+	s.wake()
+}
+
+// isAway reports whether the store is stopped; wake is closed when that may have changed.
+func (s *Store) isAway() (away bool, wake <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away, s.changed
+}
+
+// SetBack restores what the store had at a revision that is not compacted: records and leases, which get their whole time anew. The next
+// revisions follow that revision plus bump. With a bump, all older revisions are compacted.
+func (s *Store) SetBack(revision, bump int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	later := func(kv coord.KV) bool { return kv.Changed > revision }
+	for key, all := range s.keys {
+		if s.keys[key] = slices.DeleteFunc(all, func(v version) bool { return later(v.KV) }); len(s.keys[key]) == 0 {
+			delete(s.keys, key)
+		}
+	}
+	s.log = slices.DeleteFunc(s.log, func(e coord.Event) bool { return later(e.KV) })
+	s.revision = revision + bump
+	if bump > 0 {
+		s.compacted, s.log = s.revision, nil
+	}
+	for id, l := range s.leases {
+		l.timer.Stop()
+		delete(s.leases, id)
+	}
+	for id, g := range s.grants {
+		if g.at <= revision {
+			s.begin(id, g.ttl)
+		}
+	}
+	s.wake()
 }
 
 // Revision returns the revision of the last change.
@@ -193,13 +251,24 @@ func (s *Store) grant(ttl time.Duration) coord.Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastLease++
-	id := s.lastLease
-	s.leases[id] = &lease{ttl, time.AfterFunc(ttl, func() {
+	s.grants[s.lastLease] = granted{ttl, s.revision}
+	s.begin(s.lastLease, ttl)
+	return s.lastLease
+}
+
+// begin starts the time of a lease.
+func (s *Store) begin(id coord.Lease, ttl time.Duration) {
+	l := &lease{ttl: ttl}
+	l.timer = time.AfterFunc(ttl, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.end(id)
-	})}
-	return id
+		if s.leases[id] == l && !s.away {
+			s.end(id)
+		}
+	})
+	if s.leases[id] = l; s.away {
+		l.timer.Stop()
+	}
 }
 
 func (s *Store) renew(id coord.Lease) error {

@@ -38,7 +38,8 @@ func (c *Catalog) onCreateAlias(m stage.Request[messages.CreateAlias, *messages.
 	})
 }
 
-// led returns the key of an alias's fleet, which must not be deleted during the change.
+// led returns the key of an alias's fleet, which must not be deleted while the alias is being changed. It returns none
+// for an empty id.
 func led(id messages.FleetID) []ledger.Key {
 	if id == "" {
 		return nil
@@ -46,7 +47,7 @@ func led(id messages.FleetID) []ledger.Key {
 	return []ledger.Key{fleetKey(id)}
 }
 
-// leads checks the fleet of an alias; an empty id is TERMINAL routing.
+// leads checks the fleet of an alias. An empty id is valid: it means TERMINAL routing.
 func (c *Catalog) leads(id messages.FleetID, unknown messages.ErrorCode) error {
 	if id == "" {
 		return nil
@@ -121,7 +122,7 @@ func (c *Catalog) describeAliases(id messages.AliasID) ([]*messages.Alias, error
 	}), nil
 }
 
-// CheckDestinations answers the request of that name.
+// CheckDestinations implements the request of the same name.
 func (c *Catalog) CheckDestinations(destinations []string) error {
 	with, without := false, false
 	for _, arn := range destinations {
@@ -132,7 +133,7 @@ func (c *Catalog) CheckDestinations(destinations []string) error {
 			if a == nil {
 				return c.unknown(store.Alias, id)
 			}
-			fleet = a.FleetID // "" if it is TERMINAL; the fleet may be deleted
+			fleet = a.FleetID // "" if the alias is TERMINAL; the fleet may be deleted
 		}
 		f := c.fleets[fleet]
 		switch {

@@ -11,7 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// onUpdateCapacity changes a fleet's process groups in a location. Game sessions beyond the new capacity end, except protected ones.
+// onUpdateCapacity changes the number of a fleet's process groups in a location. Game sessions beyond the new capacity
+// end, unless they are protected.
 func (c *Catalog) onUpdateCapacity(m stage.Request[messages.UpdateCapacity, *messages.Fleet]) {
 	q := m.Request
 	var changed *messages.Fleet
@@ -59,7 +60,8 @@ func (c *Catalog) capacityAllowed(f *messages.Fleet, location string, g messages
 	return nil
 }
 
-// Capacity returns the number of game sessions that a fleet may host in a location, regardless of other fleets there.
+// Capacity returns the number of game sessions that a fleet may host in a location. It does not take other fleets in
+// that location into account.
 func Capacity(f *messages.Fleet, location string) int {
 	groups := f.GroupsIn(location).Desired
 	switch {
@@ -75,7 +77,7 @@ func Capacity(f *messages.Fleet, location string) int {
 	return groups * n
 }
 
-// concurrent returns the number of processes of one process group.
+// concurrent returns the number of processes in one process group.
 func concurrent(c messages.RuntimeConfiguration) (sum int) {
 	for _, p := range c.Processes {
 		sum += p.Concurrent
@@ -83,7 +85,7 @@ func concurrent(c messages.RuntimeConfiguration) (sum int) {
 	return sum
 }
 
-// Cost returns the cost of a fleet in a location, per hour.
+// Cost returns the hourly cost of a fleet in a location.
 func (c *Catalog) Cost(f *messages.Fleet, location string) float64 {
 	if cost, ok := f.Costs[location]; ok {
 		return cost

@@ -14,21 +14,25 @@ import (
 	"troupe/messages"
 )
 
-// Options configure a Catalog. Values are set once.
+// Options configure a Catalog. They must not change.
 type Options struct {
-	// Region is the home location of fleets without locations; it always exists.
+	// Region is the home location of fleets that do not name locations. It always exists.
 	Region string
 	// Locations, Fleets, Aliases and Scripts are the configured resources.
 	Locations []messages.Location
 	Fleets    []*messages.Fleet
 	Aliases   []*messages.Alias
 	Scripts   []Script
-	// ProcessesMax bounds the processes of a fleet, GroupsMax its process groups in one location.
+	// ProcessesMax limits the number of processes of a fleet. GroupsMax limits the number of its process groups in one
+	// location.
 	ProcessesMax, GroupsMax int
-	// Store keeps the resources.
+	// Store holds the resources.
 	Store store.Store
-	// Listener receives the changes that concern processes and game sessions.
+	// Listener receives the changes that affect processes and game sessions.
 	Listener Listener
+	// Follow, if it is not nil, makes the Catalog follow the decisions of a cluster's Leader. The Catalog then starts
+	// empty, ignores the fleets, aliases, scripts and Store above, and answers queries only.
+	Follow *Follow
 }
 
 // Script is a script with its content.
@@ -37,35 +41,39 @@ type Script struct {
 	Bundle *bundle.Bundle
 }
 
-// Listener receives changes, once durable and visible, in the fleet actor. It may call the Catalog. The records are immutable.
+// Listener receives changes once they are durable and visible. It is called in the fleet actor and may call the
+// Catalog. It must not change the records.
 type Listener interface {
 	// FleetChanged passes the new record of a fleet after any change.
 	FleetChanged(f *messages.Fleet)
-	// FleetConfigured says that a fleet with a script should run the processes of its Runtime.
+	// FleetConfigured says that a fleet with a script should run the processes in its Runtime.
 	FleetConfigured(f *messages.Fleet)
 	// FleetOpened says that a fleet has become ACTIVE.
 	FleetOpened(f *messages.Fleet)
-	// CapacityChanged says that a fleet may host more or fewer game sessions in a location, or, if that is empty, more in any.
+	// CapacityChanged says that a fleet may host more or fewer game sessions in a location. An empty location means
+	// that it may host more in any of its locations.
 	CapacityChanged(f *messages.Fleet, location string)
-	// LocationsRemoved says that a fleet has left locations: its game sessions there must end.
+	// LocationsRemoved says that locations were removed from a fleet. The fleet's game sessions there must end.
 	LocationsRemoved(f *messages.Fleet, locations []string)
-	// FleetClosed says that a fleet is DELETING: its game sessions must end, and then Emptied must be called.
+	// FleetClosed says that a fleet is DELETING. Its game sessions must end, and then Emptied must be called.
 	FleetClosed(f *messages.Fleet)
-	// FleetForgotten says that a TERMINATED fleet was dropped.
+	// FleetForgotten says that a TERMINATED fleet has been dropped.
 	FleetForgotten(id messages.FleetID)
-	// ContentChanged says that a script has a new content. Done must be called once: when all fleets run it, or why not; or after limit.
+	// ContentChanged says that a script has new content. done must be called exactly once: as soon as each fleet runs
+	// the content or has refused it (with the reasons), or after limit with pending set.
 	ContentChanged(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool))
 	// VersionRenamed says that the version name of a script's newest content has changed.
 	VersionRenamed(id messages.ScriptID)
 }
 
 const (
-	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of fleets, living and TERMINATED.
+	// scriptsMax and scriptBytesMax limit the memory of scripts. fleetsMax limits the number of fleets, terminatedMax
+	// that of TERMINATED fleets.
 	scriptsMax     = 1000
 	scriptBytesMax = 1 << 30
 	fleetsMax      = 1000
 	terminatedMax  = 1000
-	// aliasesMax, customMax, portsMax and fleetLocationsMax bound other resources of the API.
+	// aliasesMax, customMax, portsMax and fleetLocationsMax limit the number of other resources of the API.
 	aliasesMax        = 1000
 	customMax         = 1000
 	portsMax          = 50
@@ -76,31 +84,45 @@ const (
 	updateWait = 10 * time.Second
 )
 
-// Catalog owns the resources. Before the fleet actor is spawned, only the caller of New may use it; from then on only the fleet actor.
+// Catalog owns the resources. Only one goroutine may use it: the caller of New until the fleet actor is spawned, and
+// the fleet actor afterwards.
 type Catalog struct {
 	o         Options
 	fleets    map[messages.FleetID]*fleet
 	aliases   map[messages.AliasID]*messages.Alias
 	scripts   map[messages.ScriptID]*script
-	locations map[string]messages.Location // of the configuration, and custom ones
-	deleted   []*fleet                     // TERMINATED, in the order of their ends
+	locations map[string]messages.Location // configured and custom locations
+	deleted   []*fleet                     // TERMINATED fleets, in the order in which they ended
 	creators  creators
 	unread    store.Unread
 	ledger    *ledger.Ledger
-	storeLog  zerolog.Logger // sampled: for failed commits; set once
-	context   *stage.Context // of the fleet actor, once it has started
+	storeLog  zerolog.Logger   // sampled log for failed commits; set once
+	context   *stage.Context   // the fleet actor's context; nil until the actor has started
+	follower  *follower        // nil if this catalog makes the decisions
+	shared    bool             // other nodes follow the records in the store (see Leader)
+	first     [][]store.Change // changes due to a cluster's configuration; committed when the Leader starts
 }
 
-// Messages of the catalog's ledger to the fleet actor, which has another ledger for game sessions.
+// Messages from the catalog's ledger to the fleet actor. They have their own types because the game sessions have
+// another ledger.
 type (
 	answered struct{ ledger.Answer }
 	due      struct{ ledger.Due }
 )
 
-// New returns a Catalog with the resources of the configuration and the store. Damaged records are no error: see Unread.
+// New returns a Catalog with the resources of the configuration and the store. Damaged records do not cause an error
+// (see Unread).
 func New(o Options) (*Catalog, error) {
+	if o.Follow != nil {
+		o.Fleets, o.Aliases, o.Scripts, o.Store = nil, nil, nil, new(store.Memory)
+	}
+	return newCatalog(o, false)
+}
+
+func newCatalog(o Options, shared bool) (*Catalog, error) {
 	c := &Catalog{
-		o: o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
+		shared: shared,
+		o:      o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
 		scripts: make(map[messages.ScriptID]*script), locations: make(map[string]messages.Location),
 	}
 	c.ledger = ledger.New(ledger.Options{
@@ -121,17 +143,20 @@ func New(o Options) (*Catalog, error) {
 	for _, a := range o.Aliases {
 		c.aliases[a.ID] = a
 	}
+	if o.Follow != nil {
+		c.follower = &follower{Follow: *o.Follow, fleets: map[messages.FleetID]*messages.FleetReport{}, scripts: map[messages.ScriptID]*messages.ScriptReport{}}
+	}
 	return c, c.restore()
 }
 
-// Started must be called once the actor has started, before all other methods.
+// Started must be called after the actor has started and before all other methods.
 func (c *Catalog) Started(context *stage.Context) {
 	c.storeLog = context.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
 	c.context = context
 	c.tellDamage()
 }
 
-// Stopped ends the ledger: see ledger.Ledger.Stop.
+// Stopped stops the ledger (see ledger.Ledger.Stop).
 func (c *Catalog) Stopped(last bool) { c.ledger.Stop(last) }
 
 // Unread returns the stored records that are ignored because they are damaged.
@@ -145,7 +170,8 @@ func exists[ID ~string](kind store.Kind, id ID) error {
 	return messages.Errorf(messages.Conflict, "%s %s exists", kind, id)
 }
 
-// Ask answers a request about resources, maybe later, and returns false for others. Changes are transactions of the ledger.
+// Ask answers a request about resources, possibly later. It returns false for other requests. Each change is a
+// transaction of the ledger.
 func (c *Catalog) Ask(a stage.Ask) bool {
 	switch q := a.Request.(type) {
 	case NewScript:
@@ -173,7 +199,7 @@ func (c *Catalog) Ask(a stage.Ask) bool {
 	case messages.RemoveFleetLocations:
 		c.onRemoveLocations(stage.As(q, a))
 	case messages.FleetQuery:
-		stage.As(q, a).Reply(c.Fleets(), nil)
+		stage.As(q, a).Reply(c.allFleets(func(f *fleet) *messages.Fleet { return f.record }), nil)
 	case messages.FleetEventQuery:
 		stage.As(q, a).Reply(c.fleetEvents(q.ID))
 	case messages.CheckDestinations:
@@ -210,37 +236,47 @@ func (c *Catalog) Receive(msg any) bool {
 	case due:
 		c.ledger.TryAgain(m.Due)
 	default:
-		return false
+		return c.receiveFollower(msg)
 	}
 	return true
 }
 
-// Fleet returns the record of a fleet, nil if there is none.
+// Fleet returns the record of a fleet, or nil if there is none. In a cluster, the record contains only this node's
+// share of the process groups.
 func (c *Catalog) Fleet(id messages.FleetID) *messages.Fleet {
 	if f := c.fleets[id]; f != nil {
-		return f.record
+		return c.ownOf(f)
 	}
 	return nil
 }
 
-// Fleets returns all fleets, oldest first.
-func (c *Catalog) Fleets() []*messages.Fleet {
+func (c *Catalog) ownOf(f *fleet) *messages.Fleet {
+	if c.follower != nil {
+		return f.own
+	}
+	return f.record
+}
+
+// Fleets returns the records of all fleets, oldest first. The records are as in Fleet.
+func (c *Catalog) Fleets() []*messages.Fleet { return c.allFleets(c.ownOf) }
+
+func (c *Catalog) allFleets(record func(*fleet) *messages.Fleet) []*messages.Fleet {
 	c.forgetFleets()
 	all := make([]*messages.Fleet, 0, len(c.fleets))
 	for _, f := range c.fleets {
-		all = append(all, f.record)
+		all = append(all, record(f))
 	}
 	slices.SortFunc(all, func(a, b *messages.Fleet) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return all
 }
 
-// Resolve finds the fleet that a request names, by its id or through an alias (service-api.md 2.4).
+// Resolve returns the fleet with the given id, or the fleet of the given alias (service-api.md 2.4).
 func (c *Catalog) Resolve(id messages.FleetID, alias messages.AliasID) (*messages.Fleet, error) {
 	f, err := c.resolve(id, alias)
 	if err != nil {
 		return nil, err
 	}
-	return f.record, nil
+	return c.ownOf(f), nil
 }
 
 func (c *Catalog) resolve(id messages.FleetID, alias messages.AliasID) (*fleet, error) {
@@ -261,10 +297,10 @@ func (c *Catalog) resolve(id messages.FleetID, alias messages.AliasID) (*fleet, 
 	return nil, c.unknown(store.Fleet, string(id))
 }
 
-// Location returns a location; an unknown one has no bounds and no cost.
+// Location returns a location. An unknown location has no limits and no cost.
 func (c *Catalog) Location(name string) messages.Location { return c.locations[name] }
 
-// Keys of resources.
+// The following functions return the ledger keys of resources.
 func fleetKey(id messages.FleetID) ledger.Key { return ledger.Key{Kind: store.Fleet, ID: string(id)} }
 func scriptKey(id messages.ScriptID) ledger.Key {
 	return ledger.Key{Kind: store.Script, ID: string(id)}

@@ -48,8 +48,8 @@ func TestTheListenerReceivesConsequencesOfChanges(t *testing.T) {
 	})
 }
 
-// A write is answered and shown once it is durable, and then it is there after a restart. One that the store refuses,
-// or that was not written when the process ended, changes nothing.
+// A write is answered and shown once it is durable, and it survives a restart. A write that the store refuses, or that
+// had not been written when the process ended, changes nothing.
 func TestEachWriteIsShownAndAnsweredOnceItIsDurable(t *testing.T) {
 	for _, name := range writeNames(t) {
 		t.Run(name, func(t *testing.T) {
@@ -84,8 +84,8 @@ func TestEachWriteIsShownAndAnsweredOnceItIsDurable(t *testing.T) {
 	}
 }
 
-// The store refuses one change and stores the next of the same resource. The API then shows
-// the record from which the next process of the host starts, and that process does start.
+// The store refuses one change and then stores the next change of the same resource. Afterwards the API must show the
+// record from which the next process of the host starts, and that process must start.
 func TestAChangeThatIsRefusedIsNotStoredWithTheNext(t *testing.T) {
 	for _, same := range [][]string{
 		{"UpdateScript", "rename a script", "tags of script"},
@@ -96,7 +96,7 @@ func TestAChangeThatIsRefusedIsNotStoredWithTheNext(t *testing.T) {
 		for i, first := range same {
 			for j, second := range same {
 				if testing.Short() && len(same) > 3 && j != (i+1)%len(same) {
-					continue // of a fleet, each change as the first and as the second one
+					continue // for a fleet: use each change once as the first and once as the second one
 				}
 				t.Run(first+", "+second, func(t *testing.T) {
 					run(t, func(w *world) {
@@ -120,7 +120,8 @@ func TestAChangeThatIsRefusedIsNotStoredWithTheNext(t *testing.T) {
 	}
 }
 
-// A change queued behind a refused one starts from the record before both. If both are refused, nothing has changed.
+// A change that is queued behind a refused one starts from the record before both changes. If both are refused, nothing
+// has changed.
 func TestChangesThatAreQueuedBehindARefusedOne(t *testing.T) {
 	tag := func(kind, id, key string) messages.UpdateTags {
 		return messages.UpdateTags{Resource: messages.Resource{Kind: kind, ID: id}, Set: map[string]string{key: ""}}

@@ -7,10 +7,11 @@ import (
 	"troupe/messages"
 )
 
-// creators has the times of recent creations by each creator, as far back as the limits need (service-api.md 2.6 step 5).
+// creators records when each creator recently created game sessions. It keeps the times only as long as the limits need
+// them (service-api.md 2.6 step 5).
 type creators struct {
 	made  map[creator]*creations
-	added int // since the last sweep
+	added int // number of creations since the last sweep
 }
 
 type creator struct {
@@ -18,16 +19,16 @@ type creator struct {
 	id    string
 }
 
-// creations are the times of a creator's game sessions, oldest first.
+// creations holds the creation times of one creator's game sessions, oldest first.
 type creations struct {
 	times []time.Time
 	keep  time.Duration
 }
 
-// withoutPolicy is the limit of a fleet without a ResourceCreationLimitPolicy.
+// withoutPolicy is the limit for a fleet without a ResourceCreationLimitPolicy.
 var withoutPolicy = messages.CreatorLimit{PerPeriod: 1, Period: time.Second}
 
-// creatorLimit returns the limit for the creators of a fleet; ok is false if there is none (D-210).
+// creatorLimit returns the limit for the creators of a fleet. ok is false if the fleet has no limit (D-210).
 func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 	if f.CreatorLimit == nil {
 		return withoutPolicy, true
@@ -36,8 +37,12 @@ func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 	return l, l.PerPeriod > 0 && l.Period > 0
 }
 
-// Charge counts a game session that a creator is about to create on a fleet. The error says why the creator's limit does not allow it.
+// Charge counts a game session that a creator is about to create on a fleet. It returns an error if the creator's limit
+// does not allow it.
 func (c *Catalog) Charge(f *messages.Fleet, id string) error {
+	if c.follower != nil {
+		return nil // the Leader has already charged
+	}
 	limit, limited := creatorLimit(f)
 	who, now := creator{f.ID, id}, c.context.Now()
 	switch {
@@ -52,10 +57,10 @@ func (c *Catalog) Charge(f *messages.Fleet, id string) error {
 	return nil
 }
 
-// Refund takes back the last Charge of a creator whose game session failed.
+// Refund reverts the creator's last Charge, because the creation of the game session failed.
 func (c *Catalog) Refund(f messages.FleetID, id string) { c.creators.refund(creator{f, id}) }
 
-// Charged counts a game session of an earlier process of the host. It must be called in order of creation.
+// Charged counts a game session that an earlier process of the host created. Calls must be in the order of creation.
 func (c *Catalog) Charged(f messages.FleetID, id string, at time.Time) {
 	if record := c.Fleet(f); record != nil && record.CreatorLimit != nil && id != "" {
 		c.creators.remember(creator{f, id}, *record.CreatorLimit, at)
@@ -93,7 +98,7 @@ func (c *creators) refund(who creator) {
 // sweepMin is the minimum number of creations between two sweeps.
 const sweepMin = 16
 
-// sweep forgets creators whose creations are all older than the period, at a constant amortized cost per creation.
+// sweep forgets creators whose creations are all older than the period. Its amortized cost per creation is constant.
 func (c *creators) sweep(now time.Time) {
 	if c.added++; c.added < max(sweepMin, len(c.made)/2) {
 		return
@@ -106,7 +111,7 @@ func (c *creators) sweep(now time.Time) {
 	}
 }
 
-// forget drops creations before the period that ends now.
+// forget drops the creations that are older than the period.
 func (m *creations) forget(period time.Duration, now time.Time) {
 	n := 0
 	for n < len(m.times) && now.Sub(m.times[n]) >= period {

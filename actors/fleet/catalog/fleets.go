@@ -9,14 +9,16 @@ import (
 	"troupe/messages"
 )
 
-// fleet is a fleet with its events.
+// fleet is a fleet and its events.
 type fleet struct {
 	record     *messages.Fleet
+	own        *messages.Fleet // only in a catalog that follows a Leader: the record with this node's share of the process groups
 	events     events
-	configured bool // it is in the configuration, which creates it again at each start
+	configured bool // the fleet is in the configuration, which creates it again at each start
 }
 
-// onCreateFleet creates a fleet, which becomes ACTIVE once its script runs. The answer shows it as NEW, even if it is ACTIVE by then.
+// onCreateFleet creates a fleet, which becomes ACTIVE when its script runs. The answer shows the fleet as NEW, even if
+// it is already ACTIVE by then.
 func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.Fleet]) {
 	q := m.Request
 	var made *messages.Fleet
@@ -48,7 +50,7 @@ func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.
 	}})
 }
 
-// setUnregistrable sets an ANYWHERE fleet to ERROR: its processes cannot register with this host.
+// setUnregistrable sets an ANYWHERE fleet to ERROR, because processes from elsewhere cannot register with this host.
 func (c *Catalog) setUnregistrable(f *fleet) {
 	f.events.add(c.context.Now(), EventNotRunnable, "no process can register with this host from elsewhere")
 	c.setFleetStatus(f, messages.FleetErrored)
@@ -78,14 +80,16 @@ func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet,
 	return f, nil
 }
 
-// fleetChange is a change of a fleet's record, and maybe of its events. Then, which may be nil, is called after it. Set may be called
-// twice: while the change is being stored, the fleet may get another status or other events, which must not be lost.
+// fleetChange is a change of a fleet's record and possibly its events. set may be called twice, because the fleet may
+// get another status or other events while the change is being stored, and these must not be lost. then is called after
+// the change; it may be nil.
 type fleetChange struct {
 	set  func(*messages.Fleet, *events)
 	then func()
 }
 
-// changeFleet makes the change that decide returns, unless the fleet is DELETING or TERMINATED, and answers.
+// changeFleet makes the change that decide returns and then replies. It returns an error if the fleet is DELETING or
+// TERMINATED.
 func (c *Catalog) changeFleet(id messages.FleetID, uses []ledger.Key, reply func(*messages.Fleet, error), decide func(*fleet) (fleetChange, error)) {
 	var changed *messages.Fleet
 	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: stage.Request[stage.None, *messages.Fleet]{Reply: reply}.With(&changed), Decide: func() (ledger.Entry, error) {
@@ -101,7 +105,7 @@ func (c *Catalog) changeFleet(id messages.FleetID, uses []ledger.Key, reply func
 	}})
 }
 
-// fleetAs returns the ledger entry of a change. It sets changed to the new record.
+// fleetAs returns the ledger entry of a change. It sets *changed to the new record.
 func (c *Catalog) fleetAs(f *fleet, change fleetChange, changed **messages.Fleet) ledger.Entry {
 	was, said := f.record, slices.Clone(f.events)
 	now, saying := *was, slices.Clone(f.events)
@@ -140,7 +144,7 @@ func (c *Catalog) living(id messages.FleetID) (*fleet, error) {
 	return f, nil
 }
 
-// onUpdateFleet changes the attributes of a fleet, and the protection of new game sessions.
+// onUpdateFleet changes the attributes of a fleet and the protection of new game sessions.
 func (c *Catalog) onUpdateFleet(m stage.Request[messages.UpdateFleet, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
@@ -165,7 +169,7 @@ func (c *Catalog) onUpdateFleet(m stage.Request[messages.UpdateFleet, *messages.
 	})
 }
 
-// runtime returns the runtime configuration of a fleet with a script; one process by default (D-204).
+// runtime returns the runtime configuration of a fleet with a script. The default is one process (D-204).
 func (f *fleet) runtime() messages.RuntimeConfiguration {
 	rc := f.record.Runtime
 	if len(rc.Processes) == 0 {
@@ -179,7 +183,7 @@ func (f *fleet) runtime() messages.RuntimeConfiguration {
 // open starts a fleet with a script.
 func (c *Catalog) open(f *fleet) {
 	c.change(f, func(n *messages.Fleet) { n.Runtime, n.Status = f.runtime(), messages.FleetNew })
-	if len(f.events) == 0 { // otherwise an earlier process of the host has created it
+	if len(f.events) == 0 { // otherwise an earlier process of the host created the fleet
 		f.events.add(c.context.Now(), EventCreated, "the fleet was created")
 	}
 	c.setFleetStatus(f, messages.FleetDownloading)
@@ -187,7 +191,7 @@ func (c *Catalog) open(f *fleet) {
 	c.o.Listener.FleetConfigured(f.record)
 }
 
-// change replaces the record by a changed copy, because others may hold the old one.
+// change replaces the record by a modified copy, because others may hold the old record.
 func (c *Catalog) change(f *fleet, set func(*messages.Fleet)) {
 	record := *f.record
 	set(&record)
@@ -201,19 +205,19 @@ func (c *Catalog) setRecord(f *fleet, record *messages.Fleet) {
 
 func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 	c.change(f, func(n *messages.Fleet) { n.Status = s })
-	if s != messages.FleetTerminated && s != messages.FleetDeleting { // these have no status event
+	if s != messages.FleetTerminated && s != messages.FleetDeleting { // these statuses have no status event
 		f.events.add(c.context.Now(), eventStatePrefix+s.String(), "the fleet is "+s.String())
 	}
 	c.context.Log().Info().Str("fleet_id", string(f.record.ID)).Stringer("status", s).Msg("fleet")
 	if s == messages.FleetActive {
 		c.o.Listener.FleetOpened(f.record)
 	}
-	if (s == messages.FleetActive || s == messages.FleetErrored) && !f.configured && !f.record.Anywhere {
-		c.noteFleet(f) // with its events
+	if (s == messages.FleetActive || s == messages.FleetErrored) && (!f.configured || c.shared) && !f.record.Anywhere {
+		c.noteFleet(f) // stores the events too
 	}
 }
 
-// onUpdateRuntime replaces the runtime configuration of a fleet. Running game sessions go on.
+// onUpdateRuntime replaces the runtime configuration of a fleet. Running game sessions continue.
 func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
@@ -227,7 +231,7 @@ func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messa
 	})
 }
 
-// onDeleteFleet ends the game sessions of a fleet, which is TERMINATED when all have ended.
+// onDeleteFleet ends the game sessions of a fleet. The fleet is TERMINATED when all of them have ended.
 func (c *Catalog) onDeleteFleet(m stage.Request[messages.DeleteFleet, stage.None]) {
 	c.changeFleet(m.Request.ID, nil, func(_ *messages.Fleet, err error) {
 		if f := c.fleets[m.Request.ID]; err != nil && f != nil && f.record.Status == messages.FleetTerminated {
@@ -242,10 +246,14 @@ func (c *Catalog) onDeleteFleet(m stage.Request[messages.DeleteFleet, stage.None
 	})
 }
 
-// Emptied says that a fleet has no game sessions any more. One that is DELETING is TERMINATED.
+// Emptied says that a fleet has no more game sessions. If the fleet is DELETING, it becomes TERMINATED.
 func (c *Catalog) Emptied(id messages.FleetID) {
 	f := c.fleets[id]
 	if f == nil || f.record.Status != messages.FleetDeleting {
+		return
+	}
+	if c.follower != nil {
+		c.fleetReport(id).Empty = true
 		return
 	}
 	c.setFleetStatus(f, messages.FleetTerminated)
@@ -264,7 +272,7 @@ func (c *Catalog) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, error
 	return slices.Clone(f.events), nil
 }
 
-// onUpdatePorts changes the port ranges in a fleet's settings. They are only stored and shown, because the host opens no ports for them.
+// onUpdatePorts changes the port ranges of a fleet. They are only stored and shown; the host does not open these ports.
 func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.Fleet]) {
 	c.changeFleet(m.Request.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
 		ports, err := changedPorts(f.record.Ports, m.Request)
@@ -272,7 +280,7 @@ func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.
 	})
 }
 
-// changedPorts returns the port ranges after an update, which removes before it adds.
+// changedPorts returns the port ranges after an update. An update first removes ranges, then adds ranges.
 func changedPorts(had []messages.Port, q messages.UpdatePorts) ([]messages.Port, error) {
 	ports := slices.Clone(had)
 	for _, p := range q.Remove {

@@ -13,7 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// unknownLocation returns the first location that is neither configured nor custom, "" if there is none.
+// unknownLocation returns the first name that is neither a configured nor a custom location. It returns "" if all are
+// known.
 func (c *Catalog) unknownLocation(names []string) string {
 	i := slices.IndexFunc(names, func(name string) bool {
 		_, known := c.locations[name]
@@ -108,14 +109,14 @@ func (c *Catalog) addable(f *fleet, locations []string) error {
 	return nil
 }
 
-// addLocation adds the events of a location's states, which follow each other at once.
+// addLocation adds an event for each of the states that a location goes through at once.
 func (e *events) addLocation(now time.Time, location string, states ...string) {
 	for _, s := range states {
 		e.add(now, eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))
 	}
 }
 
-// onRemoveLocations takes locations from a fleet, and ends its game sessions there.
+// onRemoveLocations removes locations from a fleet and ends the fleet's game sessions there.
 func (c *Catalog) onRemoveLocations(m stage.Request[messages.RemoveFleetLocations, *messages.Fleet]) {
 	q := m.Request
 	removed := func(l string) bool { return slices.Contains(q.Locations, l) }

@@ -8,7 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// Records of the store. A configured one is used only while the configuration has the resource.
+// Records in the store. The record of a configured resource is used only as long as the configuration contains the
+// resource.
 type (
 	fleetRecord struct {
 		Fleet      messages.Fleet
@@ -18,7 +19,7 @@ type (
 	scriptRecord struct {
 		Script     messages.Script
 		Configured bool     `json:",omitempty"`
-		Key        string   `json:",omitempty"` // of the newest content; empty: the script's id
+		Key        string   `json:",omitempty"` // key of the newest content; empty means the script's id
 		Good       *earlier `json:",omitempty"`
 	}
 	aliasRecord struct {
@@ -31,7 +32,7 @@ func (f *fleet) put() store.Change {
 	return store.Put(store.Fleet, string(f.record.ID), fleetRecord{*f.record, f.events, f.configured})
 }
 
-// put stores the current state of a script, without its content.
+// put returns the change that stores the current state of a script without its content.
 func (s *script) put() store.Change {
 	return store.Put(store.Script, string(s.record.ID), scriptRecord{*s.record, s.configured, s.key, s.good})
 }
@@ -41,7 +42,8 @@ func (c *Catalog) putAlias(a *messages.Alias) store.Change {
 	return store.Put(store.Alias, string(a.ID), aliasRecord{*a, configured})
 }
 
-// restore reads the records of earlier processes. Of what is configured, only fields that the configuration cannot set are used.
+// restore reads the records of earlier processes. For configured resources it uses only the fields that the
+// configuration cannot set.
 func (c *Catalog) restore() error {
 	for _, step := range []func() error{
 		func() error {
@@ -64,7 +66,7 @@ func (c *Catalog) restore() error {
 	return nil
 }
 
-// id returns the id of a record that has its required fields, otherwise "".
+// id returns the id of a record. It returns "" if a required field is missing.
 func (f *fleetRecord) id() string {
 	if len(f.Fleet.Locations) == 0 || f.Fleet.Status == 0 {
 		return ""
@@ -72,7 +74,8 @@ func (f *fleetRecord) id() string {
 	return string(f.Fleet.ID)
 }
 
-// load calls f with all valid records of a kind. Invalid ones are added to unread, so that they do not keep the host from starting.
+// load calls f with all valid records of a kind. It adds invalid records to c.unread, so that they do not prevent the
+// host from starting.
 func load[T any](c *Catalog, kind store.Kind, named func(*T) string, f func(*T)) error {
 	return store.Read(c.o.Store, &c.unread, kind, func(id string, record *T, _ int) error {
 		if named(record) != id {
@@ -95,8 +98,8 @@ func (c *Catalog) restoreScript(stored *scriptRecord) {
 		changed := *s.record
 		changed.Tags = record.Tags
 		s.record = &changed
-	} else if !stored.Configured {
-		c.scripts[record.ID] = &script{record: record, key: stored.Key, good: stored.Good}
+	} else if !stored.Configured || c.shared {
+		c.scripts[record.ID] = &script{record: record, key: stored.Key, good: stored.Good, configured: stored.Configured}
 	}
 }
 
@@ -110,10 +113,10 @@ func (c *Catalog) restoreFleet(stored *fleetRecord) {
 		}
 		return
 	}
-	if stored.Configured {
+	if stored.Configured && !c.shared {
 		return
 	}
-	f := &fleet{record: record, events: stored.Events}
+	f := &fleet{record: record, events: stored.Events, configured: stored.Configured}
 	c.fleets[record.ID] = f
 	if record.Status == messages.FleetTerminated {
 		c.deleted = append(c.deleted, f)
@@ -127,12 +130,15 @@ func (c *Catalog) restoreAlias(stored *aliasRecord) {
 		changed := *a
 		changed.Description, changed.Tags = record.Description, record.Tags
 		c.aliases[record.ID] = &changed
-	} else if !stored.Configured {
+	} else if !stored.Configured || c.shared {
 		c.aliases[record.ID] = record
+		if stored.Configured {
+			c.o.Aliases = append(c.o.Aliases, record)
+		}
 	}
 }
 
-// Revive starts the configured and restored fleets.
+// Revive starts the configured and restored fleets. A catalog that follows a Leader has no fleets yet.
 func (c *Catalog) Revive() {
 	for _, f := range c.fleets {
 		switch {
@@ -151,7 +157,8 @@ func (c *Catalog) Revive() {
 	}
 }
 
-// forgetFleets drops fleets that were terminated long ago, and the oldest of too many.
+// forgetFleets drops fleets that were TERMINATED more than terminatedKeep ago, and the oldest ones beyond
+// terminatedMax.
 func (c *Catalog) forgetFleets() {
 	if len(c.deleted) == 0 {
 		return
@@ -171,11 +178,12 @@ func (c *Catalog) forgetFleets() {
 	}
 	c.deleted = slices.Delete(c.deleted, 0, n)
 	if dropped != nil {
-		c.ledger.CommitAsync(dropped...) // tried again at the next start
+		c.ledger.CommitAsync(dropped...) // if this fails, the next start tries again
 	}
 }
 
-// checkScripts records missing scripts of fleets as damaged: the API does not delete a script that is in use.
+// checkScripts records scripts that fleets need but the store lacks as damaged. They must be damaged because the API
+// does not delete a script that is in use.
 func (c *Catalog) checkScripts() {
 	for _, f := range c.fleets {
 		id, s := f.record.ScriptID, f.record.Status
@@ -196,7 +204,7 @@ func (c *Catalog) unknown(kind store.Kind, id string) error {
 
 func (c *Catalog) noScript(id messages.ScriptID) error { return c.unknown(store.Script, string(id)) }
 
-// tellDamage adds an event about damaged records to the fleets that they concern.
+// tellDamage adds an event about damaged records to each fleet that they affect.
 func (c *Catalog) tellDamage() {
 	for id, f := range c.fleets {
 		if f.record.Status == messages.FleetTerminated {

@@ -14,14 +14,15 @@ import (
 	"troupe/messages"
 )
 
-// restoredMax bounds the unpacked size of stored contents. They have passed narrower limits before.
+// restoredMax limits the unpacked size of stored contents. They passed stricter limits when they were uploaded.
 var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
 
-// restoreContents reads the contents of scripts. If the newest content of a script is missing or cannot be used, its fleets run an
-// earlier content, the newest of those that no script refers to, or are in ERROR until the next update.
+// restoreContents reads the contents of scripts. If a script's newest content is missing or unusable, its fleets run an
+// earlier content: the recorded one, or the newest one in the store to which no record refers. If there is none, the
+// fleets are in ERROR until the next update.
 func (c *Catalog) restoreContents() error {
 	spare := make(map[messages.ScriptID]*spareContent)
-	why := make(map[string]error) // by key
+	why := make(map[string]error) // errors by content key
 	damaged, err := c.o.Store.Load(store.Content, func(key string, zip []byte) error {
 		if at := c.contentAt(key); at != nil {
 			if *at, why[key] = bundle.FromZip(slices.Clone(zip), restoredMax); why[key] != nil {
@@ -58,7 +59,7 @@ func (c *Catalog) restoreContents() error {
 
 var errNotThere = errors.New("is not in the store")
 
-// spareContent is the newest content of a script to which the script does not refer.
+// spareContent is the newest stored content of a script among those to which the script's record does not refer.
 type spareContent struct {
 	key    string
 	number int
@@ -70,7 +71,7 @@ func (c *Catalog) keepSpare(spare map[messages.ScriptID]*spareContent, key strin
 	id := messages.ScriptID(text)
 	number, err := strconv.Atoi(cmp.Or(tail, "1"))
 	s := c.scripts[id]
-	if err != nil || s == nil || s.configured || number >= s.record.Contents {
+	if err != nil || s == nil || s.configured && !c.shared || number >= s.record.Contents {
 		return
 	}
 	if old := spare[id]; old == nil || old.number < number {
@@ -78,7 +79,7 @@ func (c *Catalog) keepSpare(spare map[messages.ScriptID]*spareContent, key strin
 	}
 }
 
-// content returns a spare content as the earlier one, nil if there is none.
+// content converts the spare content to an earlier content. It returns nil if there is none or if it is unusable.
 func (s *spareContent) content() *earlier {
 	if s == nil {
 		return nil
@@ -90,13 +91,14 @@ func (s *spareContent) content() *earlier {
 	return &earlier{Key: s.key, Contents: s.number, bundle: b}
 }
 
-// earlier is the content of a script that ran before the newest one. It is stored until a process has run the newest one. If none can,
-// game sessions run the earlier one, also after a restart of the host (realtime.md 19.1).
+// earlier is the content of a script that ran before the newest one. It stays in the store until a process has run the
+// newest content. If no process can, game sessions continue to run the earlier content, even after a restart of the
+// host (realtime.md 19.1).
 type earlier struct {
-	Key      string // of the content in the store
+	Key      string // key of the content in the store
 	Contents int
 	Version  string
-	bundle   *bundle.Bundle // nil if this process of the host has run it itself
+	bundle   *bundle.Bundle // nil if this process of the host has run the content itself
 }
 
 // contentKey returns the id under which the newest content is stored.
@@ -107,7 +109,7 @@ func (s *script) contentKey() string {
 	return string(s.record.ID)
 }
 
-// supersede returns the changes that store a new content. They keep the former one if it has run.
+// supersede returns the changes that store a new content. They keep the previous content if it has run.
 func (s *script) supersede(number int, zip []byte) []store.Change {
 	was := earlier{Key: s.contentKey(), Contents: s.record.Contents, Version: s.record.Version}
 	s.key = fmt.Sprintf("%s/%d", s.record.ID, number)
@@ -122,7 +124,8 @@ func (s *script) supersede(number int, zip []byte) []store.Change {
 	return changes
 }
 
-// dropEarlier deletes a script's earlier content once the newest runs everywhere and no change, which may be refused, is in flight.
+// dropEarlier deletes a script's earlier content. It is called when the newest content runs everywhere. As a
+// transaction it waits for pending changes of the script, which may still be refused.
 func (c *Catalog) dropEarlier(s *script) {
 	id := s.record.ID
 	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Decide: func() (ledger.Entry, error) {
@@ -146,11 +149,12 @@ func (s *script) dropped() []store.Change {
 	return changes
 }
 
-// contentAt returns the field for a restored content with a key; nil if no script has that key.
+// contentAt returns a pointer to the field that holds the content with the given key. It returns nil if no script has
+// that key.
 func (c *Catalog) contentAt(key string) **bundle.Bundle {
 	id, _, _ := strings.Cut(key, "/")
 	switch s := c.scripts[messages.ScriptID(id)]; {
-	case s == nil || s.configured:
+	case s == nil || s.configured && !c.shared:
 	case key == s.contentKey():
 		return &s.bundle
 	case s.good != nil && key == s.good.Key:

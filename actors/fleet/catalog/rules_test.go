@@ -21,18 +21,18 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 			all  []any
 		}{
 			{messages.InvalidRequest, []any{
-				messages.UpdateCapacity{FleetID: id, Desired: new(4)}, // over the maximum of 1
+				messages.UpdateCapacity{FleetID: id, Desired: new(4)}, // more than the maximum of 1
 				messages.UpdateCapacity{FleetID: id, Min: new(3)},
 				messages.UpdateCapacity{FleetID: id, Max: new(0)},
 				messages.AddFleetLocations{FleetID: id, Locations: []string{"mars"}},
 				messages.RemoveFleetLocations{FleetID: id, Locations: []string{home}},
 				messages.UpdatePorts{FleetID: id, Remove: []messages.Port{port(1)}},
-				messages.UpdateRuntime{FleetID: configured, Runtime: processes(1)}, // without a script
+				messages.UpdateRuntime{FleetID: configured, Runtime: processes(1)}, // the fleet has no script
 				messages.CreateFleet{ScriptID: w.script.ID, Locations: []string{home, "mars"}},
-				// Limits of members are checked first (service-api.md 1.3).
+				// Limits on request members are checked first (service-api.md 1.3).
 				messages.CreateFleet{ScriptID: w.script.ID, Runtime: processes(51)},
 				messages.CreateFleet{ScriptID: "script-none", Runtime: processes(51)},
-				messages.DeleteScript{ID: w.script.ID}, // a fleet uses it (D-208)
+				messages.DeleteScript{ID: w.script.ID}, // a fleet uses the script (D-208)
 			}},
 			{messages.LimitExceeded, []any{
 				messages.UpdateCapacity{FleetID: id, Max: &n},
@@ -73,7 +73,7 @@ func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 			}
 			w.refuses(messages.LimitExceeded, q(most))
 		}
-		create(1000-2, func(int) any { return messages.CreateAlias{Name: "a", Message: "m"} }) // two are there
+		create(1000-2, func(int) any { return messages.CreateAlias{Name: "a", Message: "m"} }) // two aliases exist already
 		create(1000-1, func(n int) any {
 			return messages.CreateLocation{Location: messages.Location{Name: fmt.Sprintf("custom-%d", n)}}
 		})
@@ -95,7 +95,7 @@ func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 			tags[strings.Repeat("x", n+1)] = ""
 		}
 		q := messages.UpdateTags{Resource: messages.Resource{Kind: "fleet", ID: string(w.fleet.ID)}, Set: tags}
-		w.refuses(messages.TaggingFailed, q) // together with the tag that it has
+		w.refuses(messages.TaggingFailed, q) // too many together with the existing tag
 		q.Remove = []string{"k"}
 		if now := do[map[string]string](w, q); len(now) != messages.TagsMax {
 			t.Errorf("%d tags", len(now))
@@ -106,7 +106,7 @@ func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 func TestLocationsComeAndGo(t *testing.T) {
 	run(t, func(w *world) {
 		do[*messages.Fleet](w, messages.AddFleetLocations{FleetID: w.fleet.ID, Locations: []string{attic}})
-		w.refuses(messages.InvalidRequest, messages.DeleteLocation{Name: attic}) // a fleet is in it
+		w.refuses(messages.InvalidRequest, messages.DeleteLocation{Name: attic}) // a fleet uses the location
 		do[*messages.Fleet](w, messages.RemoveFleetLocations{FleetID: w.fleet.ID, Locations: []string{attic, away}})
 		assert.List(t, "it is in", w.shown(w.fleet.ID).Locations, []string{home})
 		do[any](w, messages.DeleteLocation{Name: attic})
@@ -120,10 +120,10 @@ func TestADeletingFleetIsNotChanged(t *testing.T) {
 		for _, name := range []string{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations"} {
 			w.refuses(messages.InvalidFleetStatus, writes[name])
 		}
-		w.refuses(messages.NotFound, writes["DeleteFleet"]) // it had no game sessions, so it is TERMINATED
+		w.refuses(messages.NotFound, writes["DeleteFleet"]) // the fleet had no game sessions, so it is already TERMINATED
 		w.refuses(messages.InvalidRequest, messages.CreateAlias{Name: "x", FleetID: w.fleet.ID})
 		w.refuses(messages.NotFound, messages.UpdateAlias{ID: routed, Routing: &messages.Routing{FleetID: w.fleet.ID}})
-		// The alias is not deleted with its fleet (service-api.md 2.4).
+		// An alias is not deleted together with its fleet (service-api.md 2.4).
 		if f, err := w.owner.c.Resolve("", w.alias.ID); err != nil || f.ID != w.fleet.ID {
 			t.Errorf("the alias leads to %+v, %v", f, err)
 		}
@@ -146,7 +146,7 @@ func TestADeletedScriptIsGoneWithItsContent(t *testing.T) {
 	})
 }
 
-// Deleted fleets leave room for new ones. They are shown for a day, in a bounded number.
+// Deleted fleets make room for new ones. They are shown for a day, but only a limited number of them.
 func TestDeletedFleetsLeaveRoom(t *testing.T) {
 	run(t, func(w *world) {
 		var ids []messages.FleetID
@@ -163,7 +163,7 @@ func TestDeletedFleetsLeaveRoom(t *testing.T) {
 				t.Errorf("fleet %d is shown: %v", n, got)
 			}
 		}
-		time.Sleep(25 * time.Hour) // after a day no request shows them
+		time.Sleep(25 * time.Hour) // no request shows them after a day
 		w.refuses(messages.NotFound, messages.FleetEventQuery{ID: ids[2099]})
 		for n := len(do[[]*messages.Fleet](w, messages.FleetQuery{})); n < 1000; n++ {
 			do[*messages.Fleet](w, messages.CreateFleet{Anywhere: true, Locations: []string{home}})
@@ -194,14 +194,14 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 			t.Errorf("the script is %+v", s)
 		}
 		w.options.Fleets, w.options.Aliases, w.options.Scripts = nil, nil, nil
-		w.restart() // resources that are no longer in the configuration are gone
+		w.restart() // resources that are no longer in the configuration do not exist any more
 		if n := len(do[[]*messages.Fleet](w, messages.FleetQuery{})) + len(do[[]*messages.Alias](w, messages.AliasQuery{})) + len(do[[]*messages.Script](w, messages.ScriptQuery{})); n != 3 {
 			t.Errorf("%d fleets, aliases and scripts, want the API's", n)
 		}
 	})
 }
 
-// No stored record keeps the host from starting, however damaged it is.
+// A damaged record never prevents the host from starting.
 func TestADamagedRecordIsLeftOut(t *testing.T) {
 	run(t, func(w *world) {
 		shown := w.state()

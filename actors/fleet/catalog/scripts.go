@@ -15,11 +15,11 @@ import (
 type script struct {
 	record     *messages.Script
 	bundle     *bundle.Bundle
-	configured bool     // it is in the configuration
-	key        string   // of the newest content in the store; empty: the script's id
+	configured bool     // the script is in the configuration
+	key        string   // key of the newest content in the store; empty means the script's id
 	ran        bool     // a process has run the newest content
-	missing    error    // reason why there is no bundle: the store does not have it, or it cannot be read
-	good       *earlier // the content that ran before, until the newest runs; nil: none
+	missing    error    // reason why bundle is nil: the content is not in the store or cannot be read
+	good       *earlier // the content that ran before, kept until the newest content runs; may be nil
 }
 
 func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
@@ -46,7 +46,7 @@ func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 	}})
 }
 
-// roomForScript checks the bounds on scripts; old is a script whose content is replaced.
+// roomForScript checks the limits on scripts. old is the script whose content is replaced; it may be nil.
 func (c *Catalog) roomForScript(old *script, b *bundle.Bundle) error {
 	claimed := c.ledger.Claimed(store.Script)
 	if old == nil && len(c.scripts)+claimed.Count >= scriptsMax {
@@ -77,7 +77,8 @@ func size(b *bundle.Bundle) (n int) {
 	return n
 }
 
-// onUpdateScript changes a script. A new content is loaded before processes run it; if it does not load, only the fleets' events show it.
+// onUpdateScript changes a script. Processes run a new content only after it has been loaded. If loading fails, only
+// the fleets' events show it.
 func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedScript]) {
 	q, b := m.Request.Request, m.Request.Bundle
 	var changed messages.Script
@@ -108,7 +109,8 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedS
 		}
 		var contents []store.Change
 		next := *s
-		if !s.configured { // the configuration has the content of configured scripts
+		// The content of a configured script is in the configuration, not in the store, unless this is a cluster.
+		if !s.configured || c.shared {
 			contents = next.supersede(changed.Contents, q.Zip)
 		}
 		next.record, next.bundle = &changed, b
@@ -122,7 +124,7 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedS
 	}})
 }
 
-// scriptAs returns the entry that replaces a script's record and keeps its content.
+// scriptAs returns the ledger entry that replaces a script's record and keeps its content.
 func (c *Catalog) scriptAs(s *script, record *messages.Script) ledger.Entry {
 	next := *s
 	next.record = record
@@ -167,15 +169,15 @@ func (c *Catalog) onDeleteScript(m stage.Request[messages.DeleteScript, stage.No
 	}})
 }
 
-// Requests whose archive this host has unpacked.
+// Requests whose archive has been unpacked on this host.
 type (
-	// NewScript creates a script from a bundle; of Request.Zip only the size is used.
+	// NewScript creates a script from a bundle. Of Request.Zip only the size is used.
 	NewScript struct {
 		messages.ToThisHost[*messages.Script]
 		Request messages.CreateScript
 		Bundle  *bundle.Bundle
 	}
-	// ChangeScript changes a script. A nil bundle keeps the content.
+	// ChangeScript changes a script. If Bundle is nil, the content stays the same.
 	ChangeScript struct {
 		messages.ToThisHost[messages.UpdatedScript]
 		Request messages.UpdateScript

@@ -9,13 +9,13 @@ import (
 	"troupe/messages"
 )
 
-// tagged is a resource with tags, and the change that replaces them.
+// tagged is a resource with tags, together with a function that returns the change of these tags.
 type tagged struct {
 	tags map[string]string
 	as   func(tags map[string]string) ledger.Entry
 }
 
-// resource finds a resource with tags. Its kind and id come unchecked from the request.
+// resource returns a resource with tags. The kind and id in the request may be invalid.
 func (c *Catalog) resource(q messages.Resource) (tagged, error) {
 	switch store.Kind(q.Kind) {
 	case store.Fleet:
@@ -56,7 +56,7 @@ func (c *Catalog) tags(q messages.Resource) (map[string]string, error) {
 	return maps.Clone(found.tags), err
 }
 
-// onUpdateTags sets and removes tags (service-api.md 2.11). It creates a new map, because records share the old one.
+// onUpdateTags sets and removes tags (service-api.md 2.11). It creates a new map because records share the old one.
 func (c *Catalog) onUpdateTags(m stage.Request[messages.UpdateTags, map[string]string]) {
 	q := m.Request
 	var answer map[string]string

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// owner is an actor with a catalog. It records the calls to its Listener, and stands in for processes, which run,
-// and for game sessions, which there are none of.
+// owner is an actor with a catalog. It records the calls of its Listener. It stands in for processes, which run, and
+// for game sessions, of which there are none.
 type owner struct {
 	c       *Catalog
 	context *stage.Context
@@ -81,7 +81,7 @@ func (o *owner) ContentChanged(_ messages.ScriptID, limit time.Duration, done fu
 	done([]string{"it throws"}, false)
 }
 
-// world is an owner in a bubble, with one resource of each kind that the API has created on it.
+// world is an owner in a bubble. It contains one resource of each kind, created through the API.
 type world struct {
 	*testing.T
 	stage   *stagetest.Stage
@@ -98,7 +98,7 @@ const (
 	home, away, attic = "home", "away", "custom-attic"
 	configured        = messages.FleetID("fleet-configured")
 	asleep            = messages.FleetID("fleet-asleep")
-	routed            = messages.AliasID("alias-routed") // to configured
+	routed            = messages.AliasID("alias-routed") // leads to configured
 )
 
 func run(t *testing.T, test func(w *world)) {
@@ -107,7 +107,7 @@ func run(t *testing.T, test func(w *world)) {
 		w := &world{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk)}
 		defer func() {
 			w.stage.Close()
-			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
+			time.Sleep(5 * time.Second) // until goroutines of the actor library have ended
 		}()
 		w.options = Options{
 			Region: home, Locations: []messages.Location{{Name: home}, {Name: away}}, ProcessesMax: 50, GroupsMax: 100, Store: w.disk,
@@ -132,7 +132,7 @@ func run(t *testing.T, test func(w *world)) {
 	})
 }
 
-// begin starts an owner with what is stored.
+// begin starts an owner from the stored records.
 func (w *world) begin() {
 	w.Helper()
 	o := new(owner)
@@ -145,7 +145,7 @@ func (w *world) begin() {
 	synctest.Wait()
 }
 
-// restart ends the process, which loses what is not written, and starts the next one a second later.
+// restart ends the process, which loses unwritten changes, and starts the next process one second later.
 func (w *world) restart() {
 	w.Helper()
 	w.disk.Hold()
@@ -182,14 +182,14 @@ func processes(n int) messages.RuntimeConfiguration {
 
 // tell sends a request.
 func (w *world) tell(q any, reply func(any, error)) {
-	if n, ok := q.(NewScript); ok { // as a System does
+	if n, ok := q.(NewScript); ok { // a System does this too
 		n.Request = messages.WithID(n.Request).(messages.CreateScript)
 		q = n
 	}
 	w.ref.Send(messages.WithID(q.(messages.Request)), reply)
 }
 
-// later sends a request. Its error is appended to what is returned once it is answered.
+// later sends a request. When the request is answered, its error is appended to the returned slice.
 func (w *world) later(q any) *[]error {
 	w.Helper()
 	errs := new([]error)
@@ -198,7 +198,7 @@ func (w *world) later(q any) *[]error {
 	return errs
 }
 
-// try sends a request and waits for its answer, for a second.
+// try sends a request and waits up to one second for the answer.
 func (w *world) try(q any) (any, error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -208,7 +208,7 @@ func (w *world) try(q any) (any, error) {
 	return a, err
 }
 
-// do sends a request that must succeed.
+// do sends a request. The request must succeed.
 func do[A any](w *world, q any) A {
 	w.Helper()
 	a, err := w.try(q)
@@ -234,7 +234,7 @@ func (w *world) refuses(code messages.ErrorCode, q any) {
 	}
 }
 
-// shown returns the fleet as the API shows it.
+// shown returns a fleet as shown by the API.
 func (w *world) shown(id messages.FleetID) *messages.Fleet {
 	w.Helper()
 	for _, f := range do[[]*messages.Fleet](w, messages.FleetQuery{}) {
@@ -245,7 +245,7 @@ func (w *world) shown(id messages.FleetID) *messages.Fleet {
 	return new(messages.Fleet)
 }
 
-// state returns the resources as the API shows them, as sorted lines of JSON.
+// state returns all resources as shown by the API, as sorted lines of JSON.
 func (w *world) state() (lines []string) {
 	w.Helper()
 	for _, q := range []any{messages.FleetQuery{}, messages.AliasQuery{}, messages.ScriptQuery{}, messages.LocationQuery{}} {
@@ -263,7 +263,7 @@ func (w *world) state() (lines []string) {
 	return lines
 }
 
-// same fails unless the API shows a state.
+// same fails unless the API shows the state in want.
 func (w *world) same(what string, want []string) {
 	w.Helper()
 	got := w.state()
@@ -279,7 +279,7 @@ func (w *world) same(what string, want []string) {
 	}
 }
 
-// writes returns requests that change a resource, one of each kind.
+// writes returns requests that change resources, one of each kind.
 func (w *world) writes() map[string]any {
 	all := map[string]any{
 		"CreateScript":    newScript("x"),

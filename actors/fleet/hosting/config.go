@@ -10,23 +10,24 @@ import (
 	"troupe/messages"
 )
 
-// ProcessConfig is one entry of a fleet's runtime configuration: processes with the same launch path and parameters. A new content is
-// first the next program. It becomes the current one, which new game sessions run, once a process with it was ready (realtime.md 19.1).
+// ProcessConfig is one entry of a fleet's runtime configuration: a number of processes with the same launch path and
+// parameters. New content is first loaded as the program next. It becomes current as soon as a process is ready with it
+// (realtime.md 19.1). New game sessions run current.
 type ProcessConfig struct {
 	fleet        *fleet
 	spec         messages.ServerProcess
 	state        configState
 	loads        loadState
-	current      *program       // nil until the first is ready
-	next         *program       // loaded, but no process with it was ready yet
-	live         map[string]int // game sessions, by location
+	current      *program       // nil until a process is ready with the first program
+	next         *program       // loaded, but no process has been ready with it yet
+	live         map[string]int // number of game sessions, by location
 	standbys     []*standbyProcess
-	failed       int          // processes in a row that did not become ready
+	failed       int          // number of consecutive processes that did not become ready
 	why          string       // reason why the last process did not become ready; empty if it did
 	retry        *stage.Timer // while it is not nil, no process is started
 	waiting      []*waiting
-	triedEarlier bool // the content before the newest has been tried
-	asked        int  // the content that the last update gave, which is tried even if its files were refused; 0: none
+	triedEarlier bool // the content before the newest one has been tried
+	asked        int  // number of the content given by the last update, which is tried even if its files were refused; 0 if there is none
 }
 
 // configState says whether a process configuration is in use.
@@ -34,8 +35,8 @@ type configState uint8
 
 const (
 	configured configState = iota
-	leaving                // no longer configured; serves until a configured one runs
-	retired                // no longer configured, and not used any more
+	leaving                // no longer configured, but used until a configured one runs
+	retired                // no longer configured and no longer used
 )
 
 type loadState uint8
@@ -43,13 +44,14 @@ type loadState uint8
 const (
 	idle loadState = iota
 	loading
-	outdated // loading a content that is no longer the newest: the newest is loaded next
+	outdated // a content that is no longer the newest is being loaded; the newest is loaded next
 )
 
-// busy reports whether a new content is being loaded or tried.
+// busy reports whether new content is being loaded or tried.
 func (p *ProcessConfig) busy() bool { return p.loads != idle || p.next != nil && p.failed == 0 }
 
-// answerWaiting answers the callers that wait for this content, with the reason why the new version does not run; "" if it does.
+// answerWaiting answers the callers that wait for this configuration's new content. refused is the reason why the
+// content does not run, or "" if it runs.
 func (p *ProcessConfig) answerWaiting(refused string) {
 	waiting := p.waiting
 	p.waiting = nil
@@ -58,13 +60,14 @@ func (p *ProcessConfig) answerWaiting(refused string) {
 	}
 }
 
-// Reasons why a process configuration will not run a new content.
+// Reasons why a process configuration will not run new content.
 const (
 	notConfigured = "it is not configured any more"
 	shuttingDown  = "the host is shutting down"
 )
 
-// inherit takes the current program of an old configuration with that launch path: it stays if the newest content does not run.
+// inherit takes over the current program of an old configuration with the same launch path. The program stays in use if
+// the newest content does not run.
 func (p *ProcessConfig) inherit(from []*ProcessConfig) {
 	for _, o := range from {
 		if o.spec.LaunchPath == p.spec.LaunchPath && o.current != nil {
@@ -75,13 +78,13 @@ func (p *ProcessConfig) inherit(from []*ProcessConfig) {
 	}
 }
 
-// newest reports whether a configuration runs the newest content of its script, or is about to.
+// newest reports whether a configuration runs the newest content of its script or is about to.
 func (p *ProcessConfig) newest(c *catalog.Content) bool {
 	runs := func(o *program) bool { return o != nil && o.content.number == c.Number }
 	return runs(p.next) || p.next == nil && runs(p.current)
 }
 
-// behind reports whether a configuration runs an earlier content of a script than this one.
+// behind reports whether a configuration runs an earlier content of the script than newest.
 func (p *ProcessConfig) behind(newest content) bool {
 	return p.current != nil && p.current.script == newest.script && p.current.number != newest.number
 }
@@ -90,7 +93,7 @@ func (p *ProcessConfig) processes(location string) int {
 	return p.spec.Concurrent * p.fleet.record.GroupsIn(location).Desired
 }
 
-// free returns the number of further game sessions that a configuration can run, in all locations.
+// free returns how many more game sessions a configuration can run, in all locations together.
 func (p *ProcessConfig) free() (n int) {
 	for _, l := range p.fleet.record.Locations {
 		n += max(0, p.processes(l)-p.live[l])
@@ -98,14 +101,15 @@ func (p *ProcessConfig) free() (n int) {
 	return n
 }
 
-// forgetFailures ends the pause before the next start of a process.
+// forgetFailures ends the pause before the next start of a process and resets the count of failures.
 func (p *ProcessConfig) forgetFailures() {
 	p.failed = 0
 	p.retry.Stop()
 	p.retry = nil
 }
 
-// cannotRun records in the log and the fleet's events why a process does not run. Newer: its content is newer than the current one.
+// cannotRun records in the log and in the fleet's events why a process does not run. newer says that the process's
+// content is newer than the current one.
 func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 	record := p.fleet.record
 	message := strings.TrimSpace(text)
@@ -137,7 +141,7 @@ func (h *Hosting) prove(p *ProcessConfig) {
 		h.o.Catalog.FleetEvent(id, catalog.EventGeneric, "new game sessions run version "+now.version+" of the script")
 		h.o.Listener.VersionReplaced(id)
 	}
-	if now.earlier { // the newest one is tried next
+	if now.earlier { // try the newest content next
 		h.load(p)
 	}
 	if p.loads == idle {
@@ -148,7 +152,7 @@ func (h *Hosting) prove(p *ProcessConfig) {
 	h.o.Listener.RoomFound(id)
 }
 
-// tellRuns tells the catalog that a process runs the newest content of a script; it does nothing for other contents.
+// tellRuns tells the catalog that a process runs the newest content of a script. It ignores other contents.
 func (h *Hosting) tellRuns(p *program) {
 	if newest, _ := h.o.Catalog.Contents(p.script); newest == nil || newest.Number != p.number {
 		return
@@ -158,7 +162,7 @@ func (h *Hosting) tellRuns(p *program) {
 	h.o.Catalog.ContentRuns(p.script, everywhere)
 }
 
-// retire takes a configuration out of use; game sessions in its processes go on.
+// retire takes a configuration out of use. Game sessions in its processes continue.
 func (h *Hosting) retire(p *ProcessConfig) {
 	p.state = retired
 	p.forgetFailures()
@@ -183,14 +187,14 @@ func (h *Hosting) dropNext(p *ProcessConfig) {
 	}
 }
 
-// waiting calls done once, when all its process configurations run the new content or have refused it.
+// waiting waits until all its process configurations run the new content or have refused it. It then calls done once.
 type waiting struct {
 	left    int
 	refused []string
 	done    func()
 }
 
-// on adds a configuration to wait for, if it is busy.
+// on adds a configuration to wait for if it is busy.
 func (w *waiting) on(p *ProcessConfig) {
 	if p.busy() {
 		w.left++
@@ -198,7 +202,8 @@ func (w *waiting) on(p *ProcessConfig) {
 	}
 }
 
-// less takes the outcome of one configuration: the reason why it does not run the new content, or "".
+// less records the outcome of one configuration. refused is the reason why the configuration does not run the new
+// content, or "".
 func (w *waiting) less(refused string) {
 	if refused != "" && !slices.Contains(w.refused, refused) {
 		w.refused = append(w.refused, refused)
@@ -208,7 +213,7 @@ func (w *waiting) less(refused string) {
 	}
 }
 
-// end stops waiting and calls done, once.
+// end stops waiting and calls done, unless done has been called.
 func (w *waiting) end() {
 	if done := w.done; done != nil {
 		w.done = nil
@@ -216,10 +221,11 @@ func (w *waiting) end() {
 	}
 }
 
-// Reload makes the fleets of a script run its newest content, which an update has just given, even if a start has refused its files.
-// Done is called when all run it or cannot, with the reasons why not; or after limit, with pending.
+// Reload makes the fleets of a script run its newest content, which an update has just given. The content is tried even
+// if its files were refused at the start. done is called when each configuration runs the content or has refused it,
+// with the reasons. If that takes longer than limit, done is called with pending set.
 func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool)) {
-	w := &waiting{left: 1} // until all configurations were added
+	w := &waiting{left: 1} // 1 for this function, until it has added all configurations
 	w.done = func() { done(w.refused, w.left > 0) }
 	newest, _ := h.o.Catalog.Contents(id)
 	h.each(func(p *ProcessConfig) {
@@ -235,7 +241,7 @@ func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(re
 	h.c.After(limit, updateDue{w})
 }
 
-// onUpdateDue answers an update whose time is over while a configuration is still busy.
+// onUpdateDue answers an update whose time limit has passed while a configuration is still busy.
 func (h *Hosting) onUpdateDue(w *waiting) {
 	if w.done != nil {
 		h.each(func(p *ProcessConfig) {

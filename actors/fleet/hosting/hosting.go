@@ -14,23 +14,24 @@ import (
 	"troupe/messages"
 )
 
-// Options configure a Hosting. Values are set once.
+// Options configure a Hosting. They must not change.
 type Options struct {
-	// NewProgram loads a program for processes of f from a script's files; entry is the file to run. Slow, for any goroutine.
+	// NewProgram loads a program for processes of f from a script's files. entry is the file to run. The call may be
+	// slow. Any goroutine may make it.
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// Settings returns the settings of a fleet's game sessions.
 	Settings func(f *messages.Fleet) gamesession.Settings
-	// Catalog has the contents of scripts, and receives the outcomes of processes.
+	// Catalog provides the contents of scripts and receives the results of processes.
 	Catalog Catalog
-	// Listener receives changes that concern game sessions.
+	// Listener receives changes that affect game sessions.
 	Listener Listener
-	// Store has the marks of contents on trial.
+	// Store holds the marks of contents on trial.
 	Store store.Store
-	// Crash is what the process of the host before this one has said when it crashed; "" if it did not.
+	// Crash is the crash report of the previous process of the host, or "" if that process did not crash.
 	Crash string
 }
 
-// Catalog is the part of the catalog that hosting uses. It is called in the fleet actor; see catalog.Catalog.
+// Catalog is the part of catalog.Catalog that hosting uses. It is called in the fleet actor.
 type Catalog interface {
 	Contents(id messages.ScriptID) (newest, earlier *catalog.Content)
 	FleetEvent(id messages.FleetID, code, message string)
@@ -39,7 +40,7 @@ type Catalog interface {
 	ContentRuns(id messages.ScriptID, everywhere bool)
 }
 
-// Listener receives changes that concern game sessions. It is called in the fleet actor, and may call Hosting.
+// Listener receives changes that affect game sessions. It is called in the fleet actor and may call Hosting.
 type Listener interface {
 	// VersionReplaced says that new game sessions of a fleet run another version than before.
 	VersionReplaced(id messages.FleetID)
@@ -47,47 +48,50 @@ type Listener interface {
 	RoomFound(id messages.FleetID)
 }
 
-// Standby is implemented by programs that are slow to start. It returns the default number of stand-by processes.
+// Standby is implemented by programs that start slowly. It returns the default number of stand-by processes.
 type Standby interface {
 	script.Program
 	Standby() int
 }
 
-// Noted is implemented by programs that run differently from what was configured. The fleet's events show the note.
+// Noted is implemented by programs that may run differently from what was configured. The note is added to the fleet's
+// events.
 type Noted interface {
 	script.Program
 	Note() string
 }
 
 const (
-	// loadsMax bounds the scripts that are compiled at a time.
+	// loadsMax limits the number of scripts that are compiled at the same time.
 	loadsMax = 2
-	// retryMin and retryMax are the first and the longest pause before another process is started after one that did not become ready.
+	// retryMin and retryMax are the first and the longest pause before the next start after a process did not become
+	// ready.
 	retryMin = time.Second
 	retryMax = 5 * time.Minute
 )
 
-// Hosting owns programs, process configurations and stand-by processes. Only the fleet actor may call its methods, except Wait.
+// Hosting owns the programs, process configurations and stand-by processes. Only the fleet actor may call its methods,
+// except Wait.
 type Hosting struct {
 	o         Options
-	c         *stage.Context // of the fleet actor, once it has started
+	c         *stage.Context // the fleet actor's context; nil until the actor has started
 	fleets    map[messages.FleetID]*fleet
-	standbys  map[*stage.Ref]*standbyProcess // until their actors have stopped
-	programs  map[*program]bool              // that are not closed
-	hung      map[content]bool               // contents with a process that could not be stopped before it was ready
-	stuck     map[content]int                // number of calls of a content that could not be ended
+	standbys  map[*stage.Ref]*standbyProcess // stand-by processes whose actors have not stopped
+	programs  map[*program]bool              // programs that are not closed
+	hung      map[content]bool               // contents of which a process could not be stopped before it was ready
+	stuck     map[content]int                // per content, the number of calls that could not be ended
 	lastStuck lastStuck
 	draining  bool
 	trials    *trials
 
-	// work counts the goroutines that Hosting has started; loading bounds those that compile.
+	// work counts the goroutines that Hosting has started. loading limits the number of those that compile.
 	work    sync.WaitGroup
 	loading chan struct{}
 }
 
 // fleet is a fleet with a script.
 type fleet struct {
-	record  *messages.Fleet // as it is now
+	record  *messages.Fleet // the current record
 	configs []*ProcessConfig
 }
 
@@ -101,7 +105,7 @@ func New(o Options) (h *Hosting, err error) {
 	return h, err
 }
 
-// Started must be called once the actor has started, before all other methods.
+// Started must be called after the actor has started and before all other methods.
 func (h *Hosting) Started(c *stage.Context) {
 	h.c = c
 	h.trials.started()
@@ -132,16 +136,16 @@ func (h *Hosting) Receive(msg any) bool {
 	return true
 }
 
-// Messages of Hosting to its actor.
+// Messages that Hosting sends to its actor.
 type (
 	updateDue struct{ w *waiting }
 	retryDue  struct{ p *ProcessConfig }
 	loaded    struct {
 		config  *ProcessConfig
 		program *program
-		key     string // of the content, if it is on trial
-		earlier bool   // it was not the newest content when its load began
-		code    string // of the event, if it failed
+		key     string // key of the content; set only if the content was on trial and failed
+		earlier bool   // the content was not the newest when the load began
+		code    string // code of the event about a failure
 		err     error
 		close   func(*program)
 	}
@@ -154,7 +158,8 @@ func (m loaded) OnDeadLetter() {
 	}
 }
 
-// Configure applies a runtime configuration. Entries with the same launch path and parameters stay, others serve until a configured one runs.
+// Configure applies a runtime configuration. Entries with the same launch path and parameters as before are kept.
+// Entries that are no longer configured are used until a configured one runs.
 func (h *Hosting) Configure(record *messages.Fleet) {
 	f := h.fleets[record.ID]
 	if f == nil {
@@ -188,14 +193,14 @@ func (h *Hosting) Configure(record *messages.Fleet) {
 	h.judge(f)
 }
 
-// Changed replaces the record of a fleet. Configure applies its runtime configuration.
+// Changed replaces the record of a fleet. It does not apply the runtime configuration; Configure does.
 func (h *Hosting) Changed(record *messages.Fleet) {
 	if f := h.fleets[record.ID]; f != nil {
 		f.record = record
 	}
 }
 
-// Refill starts and stops stand-by processes of a fleet whose capacity has changed.
+// Refill starts or stops stand-by processes of a fleet whose capacity has changed.
 func (h *Hosting) Refill(id messages.FleetID) {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range slices.Clone(f.configs) {
@@ -204,7 +209,7 @@ func (h *Hosting) Refill(id messages.FleetID) {
 	}
 }
 
-// Remove retires all configurations of a fleet. Processes with a game session go on.
+// Remove retires all configurations of a fleet. Processes with a game session continue.
 func (h *Hosting) Remove(id messages.FleetID) {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range f.configs {
@@ -215,7 +220,8 @@ func (h *Hosting) Remove(id messages.FleetID) {
 	}
 }
 
-// judge retires configurations that are leaving once a configured one runs, and tells the catalog whether the fleet runs.
+// judge retires the configurations in the state leaving once a configured one runs. It also tells the catalog whether
+// the fleet runs.
 func (h *Hosting) judge(f *fleet) {
 	serves := func(p *ProcessConfig) bool { return p.state != leaving && p.current != nil }
 	busy := slices.ContainsFunc(f.configs, (*ProcessConfig).busy)
@@ -244,7 +250,7 @@ func (h *Hosting) each(f func(*ProcessConfig)) {
 	}
 }
 
-// Drain ends stand-by processes, and starts nothing until Resume.
+// Drain ends all stand-by processes. Nothing is started until Resume.
 func (h *Hosting) Drain() {
 	h.draining = true
 	h.each(func(p *ProcessConfig) {
@@ -253,7 +259,7 @@ func (h *Hosting) Drain() {
 	})
 }
 
-// Resume ends a drain. Scripts that were updated meanwhile are loaded now.
+// Resume ends a drain. It loads the scripts that were updated during the drain.
 func (h *Hosting) Resume() {
 	h.draining = false
 	h.each(func(p *ProcessConfig) {
@@ -267,7 +273,7 @@ func (h *Hosting) Resume() {
 // Standbys returns the number of stand-by processes that have not stopped.
 func (h *Hosting) Standbys() int { return len(h.standbys) }
 
-// Stopped closes all programs. It is called when no process runs any more.
+// Stopped closes all programs. It is called when no process is running any more.
 func (h *Hosting) Stopped() {
 	h.each(func(p *ProcessConfig) {
 		p.state = retired
@@ -279,5 +285,6 @@ func (h *Hosting) Stopped() {
 	h.trials.stopped()
 }
 
-// Wait returns when all goroutines of Hosting have ended. It is called after the actor has stopped, from any goroutine.
+// Wait returns when all goroutines of Hosting have ended. It must be called after the actor has stopped. Any goroutine
+// may call it.
 func (h *Hosting) Wait() { h.work.Wait() }

@@ -26,12 +26,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// owner is an actor with a Hosting. It stands in for the catalog and for game sessions, and records the calls it gets.
+// owner is an actor with a Hosting. It replaces the catalog and the game sessions, and records the calls it receives.
 type owner struct {
 	h      *Hosting
 	newest *catalog.Content
 	told   []string
-	events []string // "CODE message", of the fleet
+	events []string // events of the fleet, each as "CODE message"
 }
 
 func (o *owner) Started(c *stage.Context) { o.h.Started(c) }
@@ -65,14 +65,14 @@ func (o *owner) ContentRuns(_ messages.ScriptID, everywhere bool) {
 func (o *owner) VersionReplaced(messages.FleetID) { o.tell("replaced") }
 func (o *owner) RoomFound(messages.FleetID)       { o.tell("room") }
 
-// world is an owner in a bubble, with a fleet whose script is content 1: it runs the text "one" as main.js.
+// world is an owner in a bubble. It has a fleet whose script is content 1: main.js with the text "one".
 type world struct {
 	*testing.T
 	owner
 	ref   *stage.Ref
 	fleet *messages.Fleet
-	gate  chan struct{} // if set, programs are loaded after it is closed
-	made  atomic.Int64  // programs
+	gate  chan struct{} // if not nil, programs are loaded only after it is closed
+	made  atomic.Int64  // number of programs created
 	open  atomic.Int64
 	store testStore
 }
@@ -80,9 +80,9 @@ type world struct {
 // testStore is a store in memory.
 type testStore struct {
 	store.Memory
-	puts int           // marks written
-	hold chan struct{} // if set, commits are answered after it is closed
-	err  error         // of commits
+	puts int           // number of marks written
+	hold chan struct{} // if not nil, commits are answered only after it is closed
+	err  error         // the error of commits
 }
 
 // Commit implements store.Store.
@@ -105,7 +105,8 @@ func (s *testStore) Commit(changes []store.Change, done func(error)) {
 	}()
 }
 
-// run runs a test with a fleet of a number of stand-by processes, and fails if a program is open at its end.
+// run runs a test with a fleet that has the given number of stand-by processes. It fails if a program is still open at
+// the end.
 func run(t *testing.T, standby int, test func(w *world)) {
 	t.Helper()
 	runAfter(t, nil, "", (*world).first, func(w *world) {
@@ -118,8 +119,9 @@ func run(t *testing.T, standby int, test func(w *world)) {
 	})
 }
 
-// runAfter runs a test without stand-by processes after a process that has left marks, of contents that are main.js alone, and has crashed. First
-// makes the content of the start.
+// runAfter runs a test without stand-by processes. It simulates that the previous process left marks and, if crash is
+// not empty, crashed. Each key of marks is the text of a content that consists of main.js only. first provides the
+// content at the start.
 func runAfter(t *testing.T, marks map[string]mark, crash string, first, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +139,7 @@ func runAfter(t *testing.T, marks map[string]mark, crash string, first, test fun
 		defer func() {
 			s.Close()
 			w.h.Wait()
-			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
+			time.Sleep(5 * time.Second) // until goroutines of the actor library have ended
 			assert.Equal(t, "programs are open", w.open.Load(), 0)
 		}()
 		w.ref = s.Spawn(&w.owner)
@@ -152,7 +154,7 @@ func (w *world) first() {
 	w.configure("5 main.js")
 }
 
-// load makes a program of a text that says what it does.
+// load creates a program from a text that says how the program behaves.
 func (w *world) load(b *bundle.Bundle, entry string, _ *messages.Fleet) (script.Program, error) {
 	if w.gate != nil {
 		<-w.gate
@@ -203,19 +205,19 @@ func (h *testHandler) OnProcessStarted([]string) script.Decision {
 	return script.AllowIf(h.text != "not ready")
 }
 
-// do runs f in the actor, and waits for what follows.
+// do runs f in the actor and waits until its consequences have been handled.
 func (w *world) do(f func()) {
 	w.ref.Tell(f)
 	synctest.Wait()
 }
 
-// pass lets time pass. What the test has read of the owner's state happens before what a timer makes it do.
+// pass lets time pass. The test's earlier reads of the owner's state happen before everything that a timer triggers.
 func (w *world) pass(d time.Duration) {
 	w.do(func() {})
 	stagetest.Pass(d)
 }
 
-// content makes files, each given as "name=text", the newest content.
+// content sets the newest content to the given files, each given as "name=text".
 func (w *world) content(n int, files ...string) {
 	b := &bundle.Bundle{Files: map[string][]byte{}}
 	for _, f := range files {
@@ -241,13 +243,13 @@ func (w *world) configure(specs ...string) {
 	w.do(func() { w.h.Configure(w.fleet) })
 }
 
-// outcome is what a Reload has answered.
+// outcome is the answer to a Reload.
 type outcome struct {
 	answered, pending bool
 	refused           []string
 }
 
-// update makes files the newest content, and lets the fleet run it.
+// update sets the newest content to the given files and reloads the fleet.
 func (w *world) update(files ...string) *outcome {
 	w.Helper()
 	out := new(outcome)
@@ -270,7 +272,7 @@ func (w *world) runs(want string) {
 	assert.Equal(w, "new game sessions run", got, want)
 }
 
-// is fails unless the owner was told so.
+// is fails unless the owner was called as given in told.
 func (w *world) is(what string, told ...string) {
 	w.Helper()
 	if !slices.Equal(w.told, told) {
@@ -279,7 +281,8 @@ func (w *world) is(what string, told ...string) {
 	w.told = nil
 }
 
-// New game sessions get a version once a process with it was ready; a version that does not load changes nothing.
+// New game sessions get a version only after a process has become ready with it. A version that cannot be loaded
+// changes nothing.
 func TestAVersionIsProvenBeforeGameSessionsGetIt(t *testing.T) {
 	run(t, 1, func(w *world) {
 		assert.Equal(t, "reasons", len(w.update("main.js=syntax error").refused), 1)
@@ -296,7 +299,7 @@ func TestAVersionIsProvenBeforeGameSessionsGetIt(t *testing.T) {
 	})
 }
 
-// realtime.md 19.1: a version that does not run takes nothing down.
+// realtime.md 19.1: a version that does not run affects nothing else.
 func TestAContentThatDoesNotRunChangesNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"main.js=syntax error": "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE main.js:3:14: unexpected }",
@@ -325,16 +328,16 @@ func TestAContentThatDoesNotRunChangesNothing(t *testing.T) {
 func TestAProcessThatDoesNotBecomeReadyIsTriedAgainLaterAndLater(t *testing.T) {
 	run(t, 1, func(w *world) {
 		w.update("main.js=not ready")
-		w.pass(time.Minute) // after 1, 2, 4, 8, 16 s
+		w.pass(time.Minute) // retries after 1, 2, 4, 8 and 16 s
 		assert.Equal(t, "crashes", len(w.events), 6)
 		w.runs("1 (1.0): one")
 		assert.Equal(t, "processes stand by", w.h.Standbys(), 1)
-		w.update("main.js=three") // an update is tried at once, despite the pause
+		w.update("main.js=three") // an update is tried at once, in spite of the pause
 		w.runs("3 (1.0): three")
 	})
 }
 
-// A version that does not load ends the attempts to start the version before.
+// A version that cannot be loaded ends the attempts to start the previous version.
 func TestAVersionThatDoesNotLoadEndsTheAttemptsOfTheOneBefore(t *testing.T) {
 	for _, before := range []string{"not ready", "never ready"} {
 		run(t, 1, func(w *world) {
@@ -350,12 +353,12 @@ func TestAVersionThatDoesNotLoadEndsTheAttemptsOfTheOneBefore(t *testing.T) {
 	}
 }
 
-// While a newer version is loaded, game sessions go on, and the outcome of the version before does not answer the newer
-// one's update. Of several that come meanwhile, the newest is loaded.
+// While a newer version is being loaded, game sessions continue. The outcome of the previous version does not answer
+// the update to the newer one. If several updates arrive in the meantime, the newest content is loaded.
 func TestAnUpdateIsNotAnsweredByTheVersionBefore(t *testing.T) {
 	for _, before := range []string{"not ready", "two"} {
 		run(t, 1, func(w *world) {
-			w.update("main.js=" + before) // tried again after a second
+			w.update("main.js=" + before) // will be retried after a second
 			gate := make(chan struct{})
 			w.gate = gate
 			outs := []*outcome{w.update("main.js=three"), w.update("main.js=four")}
@@ -399,7 +402,7 @@ func TestAnUpdateReportsItsOutcome(t *testing.T) {
 	})
 }
 
-// If a new runtime configuration does not run, the old one stays in use.
+// If a new runtime configuration does not run, the old one remains in use.
 func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 	run(t, 1, func(w *world) {
 		w.update("a.js=a", "b.js=syntax error", "c.js=c", "main.js=one")
@@ -408,7 +411,7 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 		w.configure("5 c.js")
 		w.runs("2 (1.0): c")
 		assert.Equal(t, "open programs", w.open.Load(), 1)
-		// The newest version is broken: a process with other parameters runs the last good one.
+		// The newest version is broken, so a process with other parameters runs the last good version.
 		w.update("c.js=throws")
 		w.configure("5 c.js new")
 		w.runs("2 (1.0): c new")
@@ -418,7 +421,7 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 	})
 }
 
-// When a version gets a new name, new game sessions show that name; the version before does not get it.
+// If a version is renamed, new game sessions show the new name. The previous version keeps its name.
 func TestAVersionIsNamedAnew(t *testing.T) {
 	run(t, 0, func(w *world) {
 		rename := func(name string) {
@@ -431,7 +434,7 @@ func TestAVersionIsNamedAnew(t *testing.T) {
 		w.runs("1 (1.1): one")
 		w.gate = make(chan struct{})
 		w.update("main.js=three")
-		rename("3 (3.1)") // while it is being loaded
+		rename("3 (3.1)") // while the version is being loaded
 		close(w.gate)
 		synctest.Wait()
 		w.runs("3 (3.1): three")

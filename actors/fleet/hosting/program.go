@@ -19,12 +19,12 @@ type content struct {
 // program is a loaded version of a script. It is closed when no process configuration needs it and no process runs it.
 type program struct {
 	script.Program
-	content // all programs of a content may hang in the same way
+	content // identifies the content, because all programs of a content may hang in the same way
 	version string
-	key     string // of its files
-	earlier bool   // it was not the newest content when it was loaded
-	wanted  int    // number of process configurations that need it
-	users   int    // number of processes that run it
+	key     string // key of its files
+	earlier bool   // the content was not the newest when it was loaded
+	wanted  int    // number of process configurations that need the program
+	users   int    // number of processes that run the program
 	trial   trialState
 }
 
@@ -32,11 +32,11 @@ type trialState uint8
 
 const (
 	noTrial trialState = iota
-	asked              // for a trial
+	asked              // another trial has been requested
 	onTrial
 )
 
-// load loads the newest content as a program, in a goroutine, because compiling may take long.
+// load loads the newest content as a program. It does so in a goroutine, because compiling may take long.
 func (h *Hosting) load(p *ProcessConfig) {
 	f := p.fleet.record
 	newest, earlier := h.o.Catalog.Contents(f.ScriptID)
@@ -49,13 +49,13 @@ func (h *Hosting) load(p *ProcessConfig) {
 	}
 	p.loads = loading
 	l := &loader{config: p, script: f.ScriptID, content: *newest, path: p.spec.LaunchPath, fleet: f, make: h.o.NewProgram, close: h.close}
-	if earlier != nil && earlier.Bundle != nil && p.current == nil && !p.triedEarlier { // it has run before, so it is tried first
+	if earlier != nil && earlier.Bundle != nil && p.current == nil && !p.triedEarlier { // the earlier content has run before, so it is tried first
 		p.triedEarlier, l.content, l.earlier = true, *earlier, true
 	}
 	h.goLoad(l.find)
 }
 
-// goLoad runs a step of a load in a goroutine.
+// goLoad runs one step of a load in a goroutine.
 func (h *Hosting) goLoad(step func() any) {
 	h.work.Go(func() {
 		h.loading <- struct{}{}
@@ -64,10 +64,10 @@ func (h *Hosting) goLoad(step func() any) {
 	})
 }
 
-// onFound handles a content whose files are there: it is loaded once its mark is stored.
+// onFound continues a load after the entry file has been found. The content is loaded once its mark is stored.
 func (h *Hosting) onFound(l *loader) {
 	if l.config.asked == l.content.Number {
-		delete(h.trials.refused, l.key) // in the store, the mark of this trial takes its place
+		delete(h.trials.refused, l.key) // this trial's mark replaces the stored refusal
 	}
 	if why := h.trials.refused[l.key]; why != "" {
 		h.onLoaded(l.failed(catalog.EventNotRunnable, fmt.Errorf("version %s: %s", l.content.Version, why)))
@@ -76,12 +76,12 @@ func (h *Hosting) onFound(l *loader) {
 	h.trials.begin(l.key, func() { h.goLoad(l.run) })
 }
 
-// loader is one load, outside of the actor.
+// loader is one load. It runs outside the actor.
 type loader struct {
-	config  *ProcessConfig // only passed back: it belongs to the actor
+	config  *ProcessConfig // only passed back to the actor, which owns it
 	script  messages.ScriptID
 	content catalog.Content
-	key     string // of the files, once found
+	key     string // key of the files, set by find
 	entry   string
 	earlier bool
 	path    string
@@ -90,7 +90,7 @@ type loader struct {
 	close   func(*program)
 }
 
-// find looks for the file to run. It returns the loader, or loaded if there is none.
+// find looks for the file to run. It returns the loader, or a failed loaded message if the file is missing.
 func (l *loader) find() any {
 	if l.content.Missing != nil {
 		return l.failed(catalog.EventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.content.Version, l.content.Missing))
@@ -156,7 +156,7 @@ func (h *Hosting) onLoaded(m loaded) {
 		if m.earlier {
 			h.load(p)
 		}
-		h.dropNext(p) // it is no longer the newest
+		h.dropNext(p) // the old next program is no longer the newest
 		h.cannotRun(p, m.code, m.err.Error(), true)
 		h.fill(p)
 		h.forgetSuspects()
@@ -174,7 +174,7 @@ func (h *Hosting) onLoaded(m loaded) {
 	}
 }
 
-// Relabel updates the version name of the programs of a script's newest content.
+// Relabel updates the version name of the programs that run a script's newest content.
 func (h *Hosting) Relabel(id messages.ScriptID) {
 	h.each(func(p *ProcessConfig) {
 		if p.fleet.record.ScriptID == id {
@@ -193,7 +193,7 @@ func (h *Hosting) relabel(p *program) {
 	}
 }
 
-// unwant ends the need of a process configuration for a program.
+// unwant records that a process configuration no longer needs a program.
 func (h *Hosting) unwant(p *program) {
 	if p != nil {
 		p.wanted--
@@ -206,7 +206,7 @@ func (h *Hosting) release(p *program) {
 	h.closeUnused(p)
 }
 
-// tried ends the trial of a program: a process with it is ready, or has failed.
+// tried ends the trial of a program, because a process became ready with it or failed.
 func (h *Hosting) tried(p *program) {
 	if p.trial == onTrial {
 		h.trials.end(p.key)
@@ -215,7 +215,7 @@ func (h *Hosting) tried(p *program) {
 	h.forgetSuspects()
 }
 
-// forgetSuspects ends what a crash of the process before has begun, once all that was loaded at the start has been tried.
+// forgetSuspects ends the special handling after a crash of the previous process, once no load is pending.
 func (h *Hosting) forgetSuspects() {
 	loads := false
 	h.each(func(p *ProcessConfig) { loads = loads || p.loads != idle })
@@ -224,7 +224,7 @@ func (h *Hosting) forgetSuspects() {
 	}
 }
 
-// tryAgain starts another trial of the next program of a configuration.
+// tryAgain starts another trial of a configuration's next program.
 func (h *Hosting) tryAgain(p *ProcessConfig) {
 	next := p.next
 	if next.trial == asked {
@@ -232,7 +232,7 @@ func (h *Hosting) tryAgain(p *ProcessConfig) {
 	}
 	next.trial = asked
 	h.trials.begin(next.key, func() {
-		if next.trial != asked { // it was closed meanwhile
+		if next.trial != asked { // the program was closed in the meantime
 			h.trials.end(next.key)
 			return
 		}
@@ -249,10 +249,10 @@ func (h *Hosting) closeUnused(p *program) {
 	}
 }
 
-// close closes a program in a goroutine, because closing may write to the disk. It may be called from any goroutine.
+// close closes a program in a goroutine, because closing may write to the disk. Any goroutine may call it.
 func (h *Hosting) close(p *program) {
 	h.work.Go(func() {
-		defer func() { _ = recover() }() // a panic here harms nothing: the program is not used any more
+		defer func() { _ = recover() }() // a panic is harmless here, because the program is no longer used
 		p.Close()
 	})
 }

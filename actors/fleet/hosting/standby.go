@@ -14,7 +14,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// standbyProcess is a server process without a game session: it waits for one, or it is started to find out whether a new content runs.
+// standbyProcess is a server process without a game session. It either waits for a game session or tests whether new
+// content runs.
 type standbyProcess struct {
 	ref     *stage.Ref
 	config  *ProcessConfig
@@ -29,10 +30,11 @@ type standbyState uint8
 const (
 	starting standbyState = iota
 	ready
-	over // told to stop, or stopped
+	over // told to stop, or already stopped
 )
 
-// standbyLog keeps the lines of a stand-by process, and its first error, which is often the reason why the process ends.
+// standbyLog buffers the log lines of a stand-by process. It also keeps the first error, which is often the reason why
+// the process ends.
 type standbyLog struct {
 	script.Held
 	mu    sync.Mutex
@@ -51,7 +53,7 @@ func (l *standbyLog) Write(line script.Line) {
 	l.Held.Write(line)
 }
 
-// why returns a reason together with the first error.
+// why returns reason combined with the first error.
 func (l *standbyLog) why(reason string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,13 +66,13 @@ func (l *standbyLog) why(reason string) string {
 	return reason + "\n" + l.first
 }
 
-// discardLog is the log of a process that ends for the same reason as the one before.
+// discardLog is the log of a process that ended for the same reason as the one before it.
 type discardLog struct{}
 
 func (discardLog) Write(script.Line) {}
 func (discardLog) Close()            {}
 
-// filteredLog leaves out errors that are part of a reason that is logged elsewhere.
+// filteredLog omits errors that are part of a reason that is logged elsewhere.
 type filteredLog struct {
 	script.Sink
 	logged string
@@ -92,8 +94,9 @@ func (p *ProcessConfig) standby(of *program) int {
 	return max(0, min(n, p.free()))
 }
 
-// fill starts missing stand-by processes: one of the next program, to see whether it runs; else as many of the
-// current one as are needed. One that could not be stopped once is not started again: it costs a thread each time.
+// fill adjusts the number of stand-by processes. If there is a next program, it starts one process of it in order to
+// test it. Otherwise it keeps as many of the current program as are needed. A content of which a process could not be
+// stopped is not started again, because each such process costs a thread.
 func (h *Hosting) fill(p *ProcessConfig) {
 	if p.state != configured || h.draining || p.retry != nil {
 		return
@@ -128,7 +131,8 @@ func (h *Hosting) fill(p *ProcessConfig) {
 	h.stopStandby(p, func(*standbyProcess) bool { surplus--; return surplus >= 0 })
 }
 
-// starting reports whether a process with that content is starting. Others wait for it, so that a hang costs one thread.
+// starting reports whether a process with the same content is starting. Other configurations wait for it, so that a
+// content that hangs costs only one thread.
 func (h *Hosting) starting(of *program) bool {
 	for _, i := range h.standbys {
 		if i.state == starting && i.program.content == of.content {
@@ -138,7 +142,7 @@ func (h *Hosting) starting(of *program) bool {
 	return false
 }
 
-// started lets other configurations try a content, after one process has become ready or ended.
+// started lets other configurations try a content after a process with it became ready or ended.
 func (h *Hosting) started(of *program) {
 	h.each(func(p *ProcessConfig) {
 		if p.next != nil && p.next.content == of.content {
@@ -147,7 +151,7 @@ func (h *Hosting) started(of *program) {
 	})
 }
 
-// giveUp drops a next program that cannot run. The next attempt comes with a new content.
+// giveUp drops a next program that cannot run. The next attempt is made with new content.
 func (h *Hosting) giveUp(p *ProcessConfig, why string) {
 	h.dropNext(p)
 	h.cannotRun(p, catalog.EventCrashed, why, true)
@@ -175,7 +179,7 @@ func (h *Hosting) startStandby(p *ProcessConfig, of *program) bool {
 	return true
 }
 
-// spawn starts a process. It completes the options of its game session.
+// spawn starts a process. It fills in the remaining options of the game session.
 func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, log *script.Log) (*stage.Ref, script.Handler, error) {
 	f := p.fleet.record
 	o.Fleet, o.Args, o.Log, o.Settings = h.c.Self(), strings.Fields(p.spec.Parameters), log, h.o.Settings(f)
@@ -194,7 +198,8 @@ func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, lo
 	return ref, o.Handler, nil
 }
 
-// newHandler returns the handler of one process. It recovers a panic of the engine, which would otherwise crash the fleet actor.
+// newHandler returns the handler of one process. It recovers a panic of the engine, which would otherwise crash the
+// fleet actor.
 func (h *Hosting) newHandler(of *program, p script.Process) (handler script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {
@@ -220,7 +225,8 @@ func (h *Hosting) onReady(ref *stage.Ref) {
 	h.started(i.program)
 }
 
-// Over handles the end of a stand-by process, whose actor stops soon. It returns false if the actor is not a stand-by process.
+// Over handles the end of a stand-by process, whose actor stops soon. It returns false if the actor is not a stand-by
+// process.
 func (h *Hosting) Over(ref *stage.Ref, text string) bool {
 	i := h.standbys[ref]
 	if i != nil {
@@ -250,7 +256,7 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 	h.tried(i.program)
 	p := i.config
 	text = i.log.why(text)
-	if strings.HasSuffix(p.why, text) { // as the last one that did not run
+	if strings.HasSuffix(p.why, text) { // the same reason as for the last process that did not run
 		i.log.Pass(discardLog{})
 	} else {
 		i.log.Pass(&filteredLog{gamesession.HostLog(h.c.Log(), ""), text})
@@ -270,10 +276,11 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 	h.fill(p)
 }
 
-// cannotStart records that a stand-by process did not get ready, or has ended, and schedules the next attempt after a growing pause.
+// cannotStart records that a stand-by process did not become ready or has ended. It schedules the next attempt after a
+// growing pause.
 func (h *Hosting) cannotStart(p *ProcessConfig, of *program, text string) {
-	text = "a process ended before it had a game session:\n" + text // on a line of its own, because it may begin with a file position
-	if p.next != nil && of != p.next {                              // the old program is not retried now; the next one is not affected
+	text = "a process ended before it had a game session:\n" + text // on its own line, because it may begin with a file position
+	if p.next != nil && of != p.next {                              // the old program is not retried now, and the next one is not affected
 		h.cannotRun(p, catalog.EventCrashed, text, false)
 		return
 	}
@@ -292,14 +299,14 @@ func (h *Hosting) stopStandby(p *ProcessConfig, which func(*standbyProcess) bool
 	for _, i := range slices.Clone(p.standbys) {
 		if which(i) {
 			i.drop()
-			// Without OnProcessTerminate: scripts expect to have had a game session there, and
-			// such processes come and go more often here than in the original.
+			// Force skips OnProcessTerminate. Scripts expect to have had a game session when it is called, and such
+			// processes come and go more often here than in GameLift.
 			i.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed any more", Force: true})
 		}
 	}
 }
 
-// drop removes a stand-by process from those that can get a game session; it may still run.
+// drop removes a stand-by process from those that can get a game session. The process may still be running.
 func (i *standbyProcess) drop() {
 	i.state = over
 	i.config.standbys = slices.DeleteFunc(i.config.standbys, func(o *standbyProcess) bool { return o == i })

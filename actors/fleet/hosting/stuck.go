@@ -9,20 +9,23 @@ import (
 	"troupe/messages"
 )
 
-// Stuck says that a call into a game's logic cannot be ended: the process crashes. The sender guarantees what stage.Ref.Abandon needs.
+// Stuck says that a call into a game's logic cannot be ended. The process then counts as crashed. The sender must
+// guarantee the preconditions of stage.Ref.Abandon.
 type Stuck struct {
 	Ref    *stage.Ref
 	Reason string
 }
 
 const (
-	// stuckMax is after how many such calls a content is refused: each holds a thread and memory until the host ends (reliability.md 6).
+	// stuckMax is the number of calls of one content that may get stuck before the content is refused. Each stuck call
+	// keeps a thread and its memory until the host ends (reliability.md 6).
 	stuckMax = 2
-	// stuckApart is the time between two such calls, of any scripts, within which the host warns.
+	// stuckApart is the time within which a second stuck call, of any script, makes the host log a warning.
 	stuckApart = time.Hour
 )
 
-// Stuck ends a process whose actor is in a call. Of is nil without a game session; session is its id for the log.
+// Stuck ends a process whose actor is in a stuck call. of is nil if the process has no game session. session is the id
+// of the game session for the log, or "".
 func (h *Hosting) Stuck(m Stuck, of *Process, session string) {
 	if !m.Ref.Abandon(m.Reason) {
 		return
@@ -45,17 +48,17 @@ func (h *Hosting) Stuck(m Stuck, of *Process, session string) {
 	}
 }
 
-// lastStuck is the last time at which a call could not be ended; zero: never.
+// lastStuck is the last time at which a call got stuck. It is zero if none has.
 type lastStuck struct{ time time.Time }
 
-// at records another one, and reports whether it comes within stuckApart of the one before.
+// at records a stuck call. It reports whether the call comes within stuckApart of the previous one.
 func (l *lastStuck) at(now time.Time) (apart time.Duration, again bool) {
 	apart, again = now.Sub(l.time), !l.time.IsZero()
 	l.time = now
 	return apart, again && apart < stuckApart
 }
 
-// countStuck counts a call that could not be ended, and refuses its content after stuckMax of them.
+// countStuck counts a stuck call. When a content reaches stuckMax calls, countStuck refuses the content.
 func (h *Hosting) countStuck(of *program) {
 	if h.stuck[of.content]++; h.stuck[of.content] != stuckMax {
 		return
@@ -75,15 +78,15 @@ func (h *Hosting) countStuck(of *program) {
 	})
 }
 
-// refused reports whether too many calls of a content could not be ended.
+// refused reports whether a content is refused because of stuck calls.
 func (h *Hosting) refused(p *program) bool { return h.stuck[p.content] >= stuckMax }
 
-// refusal returns the reason why a configuration takes no new game sessions.
+// refusal returns the reason why a configuration accepts no new game sessions.
 func (p *ProcessConfig) refusal() string {
 	return "version " + p.current.version + " of the script takes no new game sessions: two of its calls could not be ended; update the script"
 }
 
-// Refused returns an error if all versions that a fleet runs take no new game sessions.
+// Refused returns an error if no version that a fleet runs accepts new game sessions.
 func (h *Hosting) Refused(id messages.FleetID) (err error) {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range f.configs {
@@ -99,10 +102,11 @@ func (h *Hosting) Refused(id messages.FleetID) (err error) {
 	return err
 }
 
-// whyMax bounds the bytes of a reason in an answer; the fleet's events have it whole.
+// whyMax limits the length of a reason in an answer, in bytes. The fleet's events contain the whole reason.
 const whyMax = 300
 
-// Why returns why no process of a fleet runs, as the end of a sentence: ": " and the reason, on one line. It is empty if there is no reason.
+// Why returns the reason why no process of a fleet runs, on one line. The reason is preceded by ": ", so that it can be
+// the end of a sentence. Why returns "" if there is no reason.
 func (h *Hosting) Why(id messages.FleetID) string {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range f.configs {

@@ -16,8 +16,7 @@ import (
 	"troupe/messages"
 )
 
-// Two calls that cannot be interrupted are reported only if they come within an hour.
-// RL-210.
+// Two calls that cannot be interrupted are reported only if they occur within an hour. RL-210.
 func TestTwoStuckCallsWithinAnHourAreReported(t *testing.T) {
 	var last lastStuck
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -32,7 +31,7 @@ func TestTwoStuckCallsWithinAnHourAreReported(t *testing.T) {
 	}
 }
 
-// A version that was stuck twice is refused; a newer one of the same script is not.
+// A version with two stuck calls is refused. A newer version of the same script is not.
 func TestAVersionThatIsStuckTwiceIsRefused(t *testing.T) {
 	h, _ := New(Options{Store: new(store.Memory)})
 	f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
@@ -58,15 +57,15 @@ func TestAVersionThatIsStuckTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// A fleet that also runs another version, which is not refused, is full when the processes of
-// that version are taken: it is not refused as a whole.
+// A fleet also runs another version, which is not refused. When all processes of that version are in use, the fleet is
+// full, but it is not refused as a whole.
 func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
 	h, _ := New(Options{Store: new(store.Memory)})
 	f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
 	one, two := content{"script-1", 1}, content{"script-1", 2}
 	f.configs = []*ProcessConfig{
 		{fleet: f, current: &program{content: two, version: "2"}},
-		{fleet: f, current: &program{content: one, version: "1"}}, // the newest version does not run there
+		{fleet: f, current: &program{content: one, version: "1"}}, // the newest version does not run in this configuration
 	}
 	h.fleets["fleet-a"] = f
 	h.stuck[two] = stuckMax
@@ -77,8 +76,8 @@ func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
 	}
 }
 
-// A refused version replaces none that is not refused: neither when it is loaded, nor when it
-// is refused during its trial start.
+// A refused version never replaces a version that is not refused. This holds both when it is loaded and when it is
+// refused during its trial start.
 func TestARefusedVersionReplacesNone(t *testing.T) {
 	for _, refused := range []bool{true, false} {
 		s := stagetest.Start(t, nil)
@@ -114,7 +113,7 @@ func TestARefusedVersionReplacesNone(t *testing.T) {
 	}
 }
 
-// events is a Catalog without contents, which records events.
+// events is a Catalog without contents. It records events.
 type events struct{ all []string }
 
 func (*events) Contents(messages.ScriptID) (newest, earlier *catalog.Content) { return nil, nil }
@@ -123,7 +122,7 @@ func (*events) FleetRuns(messages.FleetID)                                    {}
 func (*events) FleetFails(messages.FleetID)                                   {}
 func (*events) ContentRuns(messages.ScriptID, bool)                           {}
 
-// starts is a program whose processes start.
+// starts is a program whose processes start successfully.
 type starts struct{}
 
 func (starts) Version() string                                   { return "" }

@@ -12,36 +12,41 @@ import (
 	"troupe/actors/store"
 )
 
-// trialsMax is how many processes of the host may end in one content, not by a crash, before a start leaves it out.
+// trialsMax is the number of processes of the host that may be ended from outside (not by a crash) while one content is
+// on trial. The next start then leaves that content out.
 const trialsMax = 3
 
-// trials are the contents that are being loaded or started. A script can end the process of the host in ways that nothing recovers, and
-// would do so again at each start. So a content has a mark in the store from before it is loaded until a process with it is ready, or it
-// has failed. A mark that is there at a start tells in which content the process before has ended:
+// trials records which contents are being loaded or started. A script can end the host's process in ways from which Go
+// cannot recover, and would do so again after each restart. Therefore a content is marked in the store before it is
+// loaded. The mark is removed when a process is ready with the content or has failed. A mark that exists at the start
+// shows which content was on trial when the previous process ended:
 //
-//   - If Go reported a crash of that process while one content was on trial, this content is condemned: no start loads it.
-//   - If several were, or the process was ended from outside, all are tried again, one after the other, so that
-//     another crash finds one.
-//   - A content in which trialsMax processes were ended from outside may take the host's memory, or hang it; or a liveness
-//     probe was too strict, and it is innocent. This start leaves it out, so that the host serves, and forgets that it did:
-//     the next start tries it again.
+//   - If Go reported a crash of that process while exactly one content was on trial, this content is condemned: it is
+//     not loaded at any start.
+//   - If several contents were on trial, or if the process was ended from outside, all of them are tried again one at a
+//     time, so that another crash identifies one content.
+//   - If trialsMax processes were ended from outside during the trial of a content, the content may exhaust the host's
+//     memory or hang the host. It may also be innocent, for example if a liveness probe was too strict. This start
+//     leaves the content out, so that the host can serve. It also deletes the mark, so that the next start tries the
+//     content again.
 //
-// A content is known by its files: the same files under another name are refused, too. UpdateScript with them tries them again.
+// A content is identified by its files, so the same files under another name are refused too. UpdateScript with the
+// same files tries them again.
 type trials struct {
 	store    store.Store
 	unread   store.Unread
-	tell     func(proceed)     // to the fleet actor, from any goroutine
-	suspects map[string]mark   // of the processes before, until all contents of the start have been tried
-	refused  map[string]string // the reasons why contents are not loaded
-	decided  []store.Change    // what newTrials has decided
+	tell     func(proceed)     // sends to the fleet actor; may be called from any goroutine
+	suspects map[string]mark   // marks of earlier processes, until all contents of this start have been tried
+	refused  map[string]string // the reasons why contents are not loaded, by key
+	decided  []store.Change    // changes that newTrials has decided on
 	onTrial  map[string]*trial
-	waiting  []waitingTrial // while there are suspects: one content is tried at a time
+	waiting  []waitingTrial // queued trials; while there are suspects, only one content is tried at a time
 }
 
 type trial struct {
-	users   int      // loads and programs
-	durable bool     // its mark is stored
-	then    []func() // what waits for that
+	users   int      // number of loads and programs that use the trial
+	durable bool     // the mark is stored
+	then    []func() // functions to call once the mark is stored
 }
 
 type waitingTrial struct {
@@ -49,17 +54,17 @@ type waitingTrial struct {
 	then func()
 }
 
-// mark is the stored form of a trial, under the key of the content.
+// mark is the stored form of a trial. Its key is the key of the content.
 type mark struct {
-	Begun int    // processes in which the trial has begun
-	Again bool   `json:",omitempty"` // the last one has not begun it, or not yet
-	Why   string `json:",omitempty"` // the content is condemned
+	Begun int    // number of processes in which a trial of the content began
+	Again bool   `json:",omitempty"` // the last process has not begun a trial of the content, or not yet
+	Why   string `json:",omitempty"` // set if the content is condemned
 }
 
-// proceed tells the fleet actor that the mark of a content is stored, or cannot be.
+// proceed tells the fleet actor that the mark of a content has been stored or could not be stored.
 type proceed struct{ key string }
 
-// contentKey returns the key of a script's files, run from entry.
+// contentKey returns a hash of a script's files and the name of the entry file.
 func contentKey(b *bundle.Bundle, entry string) string {
 	h := sha256.New()
 	for _, name := range append(slices.Sorted(maps.Keys(b.Files)), entry) {
@@ -69,10 +74,10 @@ func contentKey(b *bundle.Bundle, entry string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// newTrials reads the marks. Crash is what Go has reported of a crash of the process before, "" if it did not.
+// newTrials reads the marks. crash is Go's report of the crash of the previous process, or "" if it did not crash.
 func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error) {
 	t := &trials{store: s, tell: tell, suspects: make(map[string]mark), refused: make(map[string]string), onTrial: make(map[string]*trial)}
-	last := 0 // contents that were on trial in the process before
+	last := 0 // number of contents that were on trial in the previous process
 	err := store.Read(s, &t.unread, store.Trial, func(key string, m *mark, _ int) error {
 		if m.Why != "" {
 			t.refused[key] = m.Why
@@ -98,7 +103,7 @@ func newTrials(s store.Store, crash string, tell func(proceed)) (*trials, error)
 	return t, err
 }
 
-// started writes what newTrials has decided.
+// started stores the changes that newTrials has decided on.
 func (t *trials) started() {
 	if t.decided != nil {
 		t.store.Commit(t.decided, nil)
@@ -106,7 +111,8 @@ func (t *trials) started() {
 	}
 }
 
-// begin puts a content on trial, and calls then in the fleet actor once that is stored, or the store has failed. Each call needs an end.
+// begin puts a content on trial. It calls then in the fleet actor once the mark is stored or the store has failed. Each
+// begin needs one end.
 func (t *trials) begin(key string, then func()) {
 	on := t.onTrial[key]
 	switch {
@@ -125,7 +131,7 @@ func (t *trials) begin(key string, then func()) {
 	on.then = append(on.then, then)
 }
 
-// proceed calls what has waited for a mark.
+// proceed calls the functions that wait for a mark.
 func (t *trials) proceed(m proceed) {
 	if on := t.onTrial[m.key]; on != nil {
 		then := on.then
@@ -136,7 +142,8 @@ func (t *trials) proceed(m proceed) {
 	}
 }
 
-// end ends one use of a content on trial: a process with it is ready, or will not be. The last one removes the mark.
+// end ends one use of a content on trial, because a process is ready with it or will never be. The last end removes the
+// mark.
 func (t *trials) end(key string) {
 	on := t.onTrial[key]
 	if on.users--; on.users > 0 {
@@ -147,7 +154,7 @@ func (t *trials) end(key string) {
 	t.remove(slices.Values([]string{key}))
 	waiting := t.waiting
 	t.waiting = nil
-	for _, w := range waiting { // those that must still wait do so in the same order
+	for _, w := range waiting { // those that must wait again keep their order
 		t.begin(w.key, w.then)
 	}
 }
@@ -160,7 +167,8 @@ func (t *trials) forget() {
 	}
 }
 
-// stopped removes the marks of what is on trial, because the host ends in order. Nothing is called any more.
+// stopped removes the marks of all contents on trial, because the host is shutting down in an orderly way. It calls no
+// pending functions.
 func (t *trials) stopped() {
 	t.remove(maps.Keys(t.onTrial))
 	clear(t.onTrial)

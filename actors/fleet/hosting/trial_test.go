@@ -14,12 +14,13 @@ import (
 	"troupe/actors/store"
 )
 
-// keyOf returns the key of a content that is main.js alone.
+// keyOf returns the key of a content that consists of main.js only.
 func keyOf(text string) string {
 	return contentKey(&bundle.Bundle{Files: map[string][]byte{"main.js": []byte(text)}}, "main.js")
 }
 
-// marks returns the stored marks: "text begun", with " again" or " why", of texts that are main.js.
+// marks returns the stored marks of the given contents, each a text of main.js. A mark has the form "text begun",
+// followed by " again" or by the reason.
 func (w *world) marks(texts ...string) string {
 	var all []string
 	_, _ = w.store.Load(store.Trial, func(key string, value []byte) error {
@@ -33,7 +34,8 @@ func (w *world) marks(texts ...string) string {
 	return strings.Join(all, "\n")
 }
 
-// A content has a mark from before it is loaded until a process with it is ready, or it has failed; each later try has one, too.
+// A content is marked before it is loaded, until a process is ready with it or has failed. Each later attempt is marked
+// too.
 func TestAContentHasAMarkWhileItIsTried(t *testing.T) {
 	for text, tries := range map[string]string{"good": "", "syntax error": "", "panic": "", "no handler": "x", "throws": "x", "not ready": "x"} {
 		t.Run(text, func(t *testing.T) {
@@ -54,7 +56,7 @@ func TestAContentHasAMarkWhileItIsTried(t *testing.T) {
 	}
 }
 
-// A content that is neither ready nor has failed keeps its mark; the end of the host in order removes it.
+// A content that is neither ready nor failed keeps its mark. An orderly end of the host removes the mark.
 func TestTheEndInOrderLeavesNoMark(t *testing.T) {
 	var w *world
 	run(t, 0, func(in *world) {
@@ -65,7 +67,7 @@ func TestTheEndInOrderLeavesNoMark(t *testing.T) {
 	assert.Equal(t, "marks at the end", w.marks(), "")
 }
 
-// Nothing is loaded before its mark is stored; a store that fails keeps nothing from being loaded.
+// Nothing is loaded before its mark is stored. A failing store does not prevent loading.
 func TestALoadWaitsForItsMark(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		run(t, 0, func(w *world) {
@@ -83,15 +85,15 @@ func TestALoadWaitsForItsMark(t *testing.T) {
 	}
 }
 
-// What marks of processes before mean, when this one starts.
+// The meaning of the previous processes' marks when this process starts.
 func TestMarksAtTheStart(t *testing.T) {
 	const crashed = "the host crashed while it was loaded or started: fatal error: out of memory; it is not tried again: change the script, or update it with the same files"
 	const thrice = "the host was ended 3 times while it was loaded or started; it is tried again at the next start, or when the script is updated"
 	for name, c := range map[string]struct {
 		marks map[string]mark
 		crash bool
-		runs  bool   // content one
-		why   string // it does not
+		runs  bool   // content "one" runs
+		why   string // reason why it does not run
 		left  string // marks at the end
 	}{
 		"none":                               {crash: true, runs: true},
@@ -119,20 +121,22 @@ func TestMarksAtTheStart(t *testing.T) {
 					w.update("main.js=fixed")
 					w.runs("2 (1.0): fixed")
 				}
-				left := strings.ReplaceAll(c.left, "two {\"Begun\":1,\"Again\":true}", "") // no fleet runs it: forgotten once all is tried
+				// No fleet runs content "two", so it is forgotten once all contents have been tried.
+				left := strings.ReplaceAll(c.left, "two {\"Begun\":1,\"Again\":true}", "")
 				assert.Equal(t, "marks", w.marks("one", "two"), strings.TrimSpace(left))
 			})
 		})
 	}
 }
 
-// An update with the same files tries a content again that a start has refused, and its mark is that of the new trial.
+// If a start has refused a content, an update with the same files tries the content again. The content then has the
+// mark of the new trial.
 func TestAnUpdateTriesARefusedContentAgain(t *testing.T) {
 	for why, m := range map[string]mark{"condemned": {Why: "it crashed"}, "ended three times": {Begun: 3}} {
 		t.Run(why, func(t *testing.T) {
 			runAfter(t, map[string]mark{"one": m}, "", (*world).first, func(w *world) {
 				w.runs("")
-				w.configure("5 main.js again") // no update: it stays refused
+				w.configure("5 main.js again") // not an update, so the content stays refused
 				w.runs("")
 				w.gate = make(chan struct{})
 				w.update("main.js=one")
@@ -146,7 +150,7 @@ func TestAnUpdateTriesARefusedContentAgain(t *testing.T) {
 	}
 }
 
-// A damaged mark is reported, and is none.
+// A damaged mark is reported and otherwise ignored.
 func TestADamagedMark(t *testing.T) {
 	s := new(store.Memory)
 	s.Commit([]store.Change{{Kind: store.Trial, ID: keyOf("one"), Value: []byte("{")}}, nil)
@@ -156,7 +160,8 @@ func TestADamagedMark(t *testing.T) {
 	}
 }
 
-// After a crash in one of several, they are tried one after another, so that the next crash tells which one it was.
+// After a crash while several contents were on trial, they are tried one at a time, so that the next crash shows which
+// content caused it.
 func TestSuspectsAreTriedOneAfterAnother(t *testing.T) {
 	const contents = 5
 	marks := map[string]mark{"of no fleet": {Begun: 1}, "neither": {Begun: 2}}
@@ -179,7 +184,7 @@ func TestSuspectsAreTriedOneAfterAnother(t *testing.T) {
 	})
 }
 
-// The files and the file to run make the key, whatever their order is.
+// The key depends on the files and on the file to run, but not on the order of the files.
 func TestContentKey(t *testing.T) {
 	seen := map[string]string{}
 	for _, c := range []struct {

@@ -1,3 +1,3 @@
-// Package gamesessiontest has what tests of several packages need of game sessions: the settings that a host has by
-// default, which a test changes before it starts one. It starts nothing itself. For tests only.
+// Package gamesessiontest holds the default settings of game sessions for the tests of several packages. A test changes
+// them before it starts a game session. The package starts nothing itself. For tests only.
 package gamesessiontest

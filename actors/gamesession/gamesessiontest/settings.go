@@ -8,7 +8,7 @@ import (
 	"troupe/actors/stage"
 )
 
-// Settings returns the values of reliability.md 5.2 and decisions.md 1.
+// Settings returns the default values of reliability.md 5.2 and decisions.md 1.
 func Settings() gamesession.Settings {
 	return gamesession.Settings{
 		Budget:              player.Budget{BytesMax: 1 << 20, MessagesMax: 16384, Gap: true},

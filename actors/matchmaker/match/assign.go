@@ -8,15 +8,16 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// assignment is the search for the teams of one set of tickets.
+// assignment is the state of the search that assigns one set of tickets to teams.
 type assignment struct {
 	candidate candidate
 	at        *plan
 	work      int
-	options   [][]int // by ticket: the teams to try
+	options   [][]int // teams to try, by the index of the ticket
 }
 
-// assign finds the first assignment of the set to teams that makes a match. It tries teams in the order of fillOrder.
+// assign finds the first assignment of the set to teams that is a match. It tries teams in the order of
+// fillOrder.
 func (s *search) assign(at *plan) bool {
 	a := &s.teams
 	a.at, a.work = at, 0
@@ -38,7 +39,7 @@ func (s *search) assign(at *plan) bool {
 	return s.place(0)
 }
 
-// place finds teams for ticket i and those after it.
+// place assigns ticket i and those after it to teams.
 func (s *search) place(i int) bool {
 	a := &s.teams
 	for i < len(s.tickets) && s.tickets[i].teams != nil {
@@ -91,7 +92,7 @@ func (s *search) ended() bool {
 	return ended
 }
 
-// triedEqual reports whether an equivalent empty team was tried.
+// triedEqual reports whether team t is empty and equivalent to an empty team that was already tried.
 func (s *search) triedEqual(tried []int, t int) bool {
 	a := &s.teams
 	if len(a.candidate.teams[t]) > 0 {
@@ -103,7 +104,8 @@ func (s *search) triedEqual(tried []int, t int) bool {
 	})
 }
 
-// enoughLeft reports whether ticket i and those after it can fill all teams to their minimum.
+// enoughLeft reports whether ticket i and those after it have enough players to fill all teams to their
+// minimum.
 func (s *search) enoughLeft(i int) bool {
 	players, missing := 0, 0
 	for _, e := range s.tickets[i:] {
@@ -126,7 +128,8 @@ func reachMinimum(teams []ruleset.Team, seats [][]seat) bool {
 	return true
 }
 
-// fillOrder appends the teams with room for n players: teams below their minimum first, then by most open slots, then by declaration.
+// fillOrder appends the teams with room for n players. Teams below their minimum come first, then teams with
+// more open slots, then earlier declared teams.
 func fillOrder(out []int, teams []ruleset.Team, seats [][]seat, n int) []int {
 	for t := range teams {
 		if teams[t].Max-len(seats[t]) >= n {
@@ -154,7 +157,9 @@ func (s *search) teamRules(rules []*ruleset.Rule, c *candidate) bool {
 	return true
 }
 
-// balance swaps tickets of equal size between teams, while legal holds, to even out the balanced attribute (flexmatch.md 12).
+// balance makes the averages of the balanced attribute in the teams more equal (flexmatch.md 12). It swaps
+// pairs of tickets of equal size that are in different teams. It keeps a swap only if the averages differ
+// less after it and legal returns true.
 func (p *Pool) balance(f *found, legal func() bool) {
 	attribute := p.set.Algorithm.BalancedAttribute
 	if attribute < 0 || len(f.teams) < 2 {
@@ -208,7 +213,7 @@ func (p *Pool) balance(f *found, legal func() bool) {
 	}
 }
 
-// swap exchanges the teams of the players of a and b.
+// swap replaces ticket a by ticket b in the seats of a team. The tickets have the same size.
 func swap(seats []seat, a, b *entry) {
 	for i := range seats {
 		if seats[i].e == a {

@@ -8,7 +8,8 @@ import (
 	"sort"
 )
 
-// set is a set of positions in a batch. Batches are small: the sets that rules allow are computed once, and intersected to find candidates.
+// set is a set of positions in a batch. Batches are small, so the set of tickets that a rule allows is
+// computed once. Intersections of such sets are the candidates.
 type set [4]uint64
 
 const _ = uint(len(set{})*64 - BatchSize)
@@ -37,37 +38,38 @@ func (s *set) common(t *set) int {
 	return bits.OnesCount64(s[0]&t[0]) + bits.OnesCount64(s[1]&t[1]) + bits.OnesCount64(s[2]&t[2]) + bits.OnesCount64(s[3]&t[3])
 }
 
-// batch has the tickets that a pass searches together, and sets of them for rules.
+// batch contains the tickets that a pass searches together, and for each rule the sets of tickets that it
+// allows.
 type batch struct {
-	anchors  []*entry // in the order of anchors
-	order    []*entry // in the order of candidates: the positions
-	alive    set      // neither gone nor spent
-	removals uint64   // of the pool, when alive was computed
+	anchors  []*entry // in the order in which they become anchors
+	order    []*entry // in the order of candidates; the index is the position of a ticket
+	alive    set      // tickets that are neither gone nor spent
+	removals uint64   // value of Pool.removals when alive was computed
 
 	backfill set
-	shared   set // another ticket names one of the players
+	shared   set // tickets with a player that another ticket also names
 	sizes    []kind
 	stages   []kind
-	used     uint64  // location bits that some tickets have, but not all
-	near     [64]set // by location bit
-	anywhere set     // tickets that no latency rule restricts
+	used     uint64  // bits of locations that some tickets can use but not all
+	near     [64]set // tickets that can use a location, by location bit
+	anywhere set     // tickets that can use every location
 	keys     []keyRange
 }
 
-// kind has the tickets with the same number: of players, or of their stage.
+// kind is the set of tickets with the same number n, which is a number of players or a stage.
 type kind struct {
 	n   int
 	set set
 }
 
-// keyRange has the tickets sorted by the value of a range rule.
+// keyRange contains the tickets sorted by their value for one range rule.
 type keyRange struct {
 	entries []*entry
 	values  []float64
-	below   []set // below[i] is the first i of entries
+	below   []set // below[i] is the set of the first i entries
 }
 
-// fill makes a batch of tickets, given in the order of anchors. Their stages and masks must be set.
+// fill initializes the batch from b.anchors. The stages and masks of the tickets must be set.
 func (b *batch) fill(p *Pool) {
 	if len(b.keys) != p.ranges {
 		b.keys = make([]keyRange, p.ranges)
@@ -85,7 +87,7 @@ func (b *batch) fill(p *Pool) {
 	b.arrange(p)
 }
 
-// arrange computes the sets for the current order.
+// arrange computes the sets for the current order of candidates.
 func (b *batch) arrange(p *Pool) {
 	b.backfill, b.shared, b.anywhere, b.used = set{}, set{}, set{}, 0
 	b.sizes, b.stages = b.sizes[:0], b.stages[:0]
@@ -143,7 +145,7 @@ func (b *batch) live(p *Pool) {
 	}
 }
 
-// within returns the tickets whose value is between low and high, inclusive.
+// within returns the tickets whose value is in [low, high].
 func (k *keyRange) within(low, high float64) set {
 	from := sort.SearchFloat64s(k.values, low)
 	to := from + sort.Search(len(k.values)-from, func(i int) bool { return k.values[from+i] > high })
@@ -158,7 +160,7 @@ func (b *batch) players(s *set) int {
 	return n
 }
 
-// at returns the tickets with any of the locations.
+// at returns the tickets that can use at least one of the locations in mask.
 func (b *batch) at(mask uint64) set {
 	out := b.anywhere
 	for mask &= b.used; mask != 0; mask &= mask - 1 {
@@ -167,7 +169,8 @@ func (b *batch) at(mask uint64) set {
 	return out
 }
 
-// parts calls f with the part of a set at each location. Without a latency rule it calls f once, with the whole set.
+// parts calls f once per location in mask, with the tickets of s that can use it. Without a latency rule it
+// calls f once, with s.
 func (b *batch) parts(s *set, mask uint64, latencies bool, f func(*set)) {
 	if mask &= b.used; !latencies || mask == 0 {
 		f(s)
@@ -180,7 +183,8 @@ func (b *batch) parts(s *set, mask uint64, latencies bool, f func(*set)) {
 	}
 }
 
-// mostAt returns the number of players of the largest part, an upper bound on the players that may follow.
+// mostAt returns the number of players in the largest part of s. It is an upper bound on the players that can
+// still be added.
 func (b *batch) mostAt(s *set, mask uint64, latencies bool) int {
 	if mask &= b.used; !latencies || mask&(mask-1) == 0 {
 		return b.players(s)

@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// The sets of a full batch have the candidates that a look at each pair of tickets finds, whatever the order of candidates is.
+// The sets of a full batch contain the same candidates as a check of each pair of tickets, whatever the order
+// of candidates is.
 func TestSetsHaveTheCandidatesOfPairs(t *testing.T) {
 	for _, sorted := range []string{``, `,{"name":"Close","type":"distanceSort","sortDirection":"ascending","sortAttribute":"skill"}`} {
 		set := parse(t, strings.Replace(fmt.Sprintf(benchRules, 100, 200, 300), `"maxLatency":80}`, `"maxLatency":80}`+sorted, 1))
 		pool := New(set, Options{})
 		tickets := population(BatchSize, 5)
 		for i := range tickets {
-			if i%10 == 3 { // some players ask twice
+			if i%10 == 3 { // some players have two tickets
 				tickets[i].Players[0].ID = tickets[i-3].Players[0].ID
 			}
 			if i%25 == 7 {
@@ -66,7 +67,7 @@ func TestSetsHaveTheCandidatesOfPairs(t *testing.T) {
 	}
 }
 
-// pair reports whether the cheap rules allow two tickets in one match.
+// pair reports whether the cheap rules allow two tickets in the same match.
 func pair(p *Pool, a, b *entry) bool {
 	at := &p.plans[p.younger(a.stage, b.stage)]
 	if a.n+b.n > at.maxTotal || a.mask&b.mask == 0 {
@@ -80,7 +81,8 @@ func pair(p *Pool, a, b *entry) bool {
 	return !sharesPlayer(a, b)
 }
 
-// A pass that ends at its budget goes on in the next ones: together they make the matches of a pass without one.
+// A pass that has spent its budget continues in the next passes. Together they form the same matches as a
+// pass without a budget.
 func TestCutPassesMakeTheMatchesOfOne(t *testing.T) {
 	large := `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 		"algorithm":{"strategy":"balanced","balancedAttribute":"skill","batchingPreference":"fastestRegion"},
@@ -90,7 +92,7 @@ func TestCutPassesMakeTheMatchesOfOne(t *testing.T) {
 		rules   string
 		tickets int
 		budget  int
-		most    int // evaluations by which the last search may exceed the budget
+		most    int // maximum number of evaluations by which the last search may exceed the budget
 	}{"small": {fmt.Sprintf(benchRules, 100, 200, 400), 2000, 5000, anchorBudget}, "large": {large, 3000, 5000, 10_000}} {
 		t.Run(name, func(t *testing.T) {
 			var want [][]string
@@ -123,7 +125,8 @@ func TestCutPassesMakeTheMatchesOfOne(t *testing.T) {
 	}
 }
 
-// Tickets that come while a pass goes on over several have their turn in the one that begins when it is complete, and expansions go on.
+// Tickets that arrive while a cut pass continues are in the next pass that begins after it is complete.
+// Expansions still take effect meanwhile.
 func TestTicketsThatComeToACutPass(t *testing.T) {
 	pool := New(parse(t, skillRule), Options{Budget: 1000})
 	for i := range 2000 {
@@ -150,7 +153,7 @@ func TestTicketsThatComeToACutPass(t *testing.T) {
 	}
 }
 
-// Pools in which nothing matches cost a pass its budget, whatever the rules are.
+// In pools in which nothing matches, a pass costs at most its budget, whatever the rules are.
 func TestPoisonedPoolsCostTheBudget(t *testing.T) {
 	const attributes = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"mode","type":"string"}],`
 	for name, body := range map[string]string{

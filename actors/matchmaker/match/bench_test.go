@@ -11,7 +11,7 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// benchRules is a rule set as games have it: 2 teams of 5, skills close together, teams fair, a good connection, and expansions.
+// benchRules is a typical rule set: two teams of 5, similar skills, fair teams, low latency, and expansions.
 const benchRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
 	"teams":[{"name":"team","minPlayers":5,"maxPlayers":5,"quantity":2}],
 	"rules":[
@@ -22,7 +22,8 @@ const benchRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"sk
 		{"target":"rules[Near].maxDistance","steps":[{"waitTimeSeconds":10,"value":%d},{"waitTimeSeconds":30,"value":%d}]},
 		{"target":"rules[Fast].maxLatency","steps":[{"waitTimeSeconds":15,"value":120},{"waitTimeSeconds":40,"value":200}]}]}`
 
-// population makes tickets that arrived within the last minute, one in five a party of two or three.
+// population returns tickets that arrived within the last minute. One in five is a party of two or three
+// players.
 func population(n int, seed uint64) []Ticket {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	tickets := make([]Ticket, n)
@@ -47,8 +48,9 @@ func population(n int, seed uint64) []Ticket {
 	return tickets
 }
 
-// The figures of flexmatch.md 21: one pass over 20,000 waiting tickets. "matches" is a pool where most find a match; in "waits" hardly
-// anybody does, so each pass tries them all in vain. Besides the time it reports evaluations, which do not depend on the machine.
+// The figures of flexmatch.md 21: one pass over 20,000 waiting tickets. In "matches", most tickets find a
+// match. In "waits", almost none do, so each pass tries them all without success. The benchmark also reports
+// evaluations, which do not depend on the machine.
 func BenchmarkPass(b *testing.B) {
 	for _, c := range []struct {
 		name              string

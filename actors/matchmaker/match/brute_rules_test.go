@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// bruteRules are rules of the language, each with a reading of its own.
+// bruteRules are rules of the language, each with an independent implementation.
 var bruteRules = []bruteRule{
 	{
 		`{"name":"near","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":%v}`, "near.maxDistance",
@@ -134,7 +134,7 @@ var bruteRules = []bruteRule{
 		func(b *brute, c bruteMatch, v float64) bool {
 			n := 0.0
 			for ticket := range c.team {
-				if b.roles(ticket, "tank") > 0 { // also of a backfill ticket: it is one party
+				if b.roles(ticket, "tank") > 0 { // also in a backfill ticket, because it is one party
 					n++
 				}
 			}
@@ -190,7 +190,8 @@ var bruteRules = []bruteRule{
 	},
 }
 
-// latency is the average latency of a ticket to a location, if all its players report one.
+// latency returns the average latency of a ticket to a location. It returns false if a player does not report
+// that location.
 func (b *brute) latency(ticket int, location string) (float64, bool) {
 	sum := 0.0
 	for _, p := range b.tickets[ticket].Players {
@@ -203,7 +204,7 @@ func (b *brute) latency(ticket int, location string) (float64, bool) {
 	return sum / float64(len(b.tickets[ticket].Players)), true
 }
 
-// roles counts the players of a ticket with a role.
+// roles counts the players of a ticket that have a role.
 func (b *brute) roles(ticket int, role string) (n int) {
 	for _, p := range b.tickets[ticket].Players {
 		if has(p.Attrs["roles"], role) {
@@ -213,7 +214,7 @@ func (b *brute) roles(ticket int, role string) (n int) {
 	return n
 }
 
-// bruteSorts are sort rules, and the key that is lowest for the first candidate. Tickets without a value are last.
+// bruteSorts are sort rules. key is lowest for the first candidate. Tickets without a value come last.
 var bruteSorts = []struct {
 	text string
 	key  func(b *brute, anchor, ticket int) float64

@@ -14,28 +14,28 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// bruteRule is a rule of the language, and its meaning written anew.
+// bruteRule is a rule of the language with an independent implementation of its meaning.
 type bruteRule struct {
-	text  string // with %v for the value of the stage
+	text  string // contains %v for the value of the stage
 	name  string
 	value func(stage int) float64
 	holds func(b *brute, c bruteMatch, v float64) bool
 }
 
-// brute is a small pool, and a matcher that tries everything.
+// brute is a small pool and a matcher that tries every possibility.
 type brute struct {
 	rules    []bruteRule
-	low      []int // minimum by team
+	low      []int // minimum number of players, by team
 	high     []int
 	oldest   bool
 	priority string
-	sort     int // of bruteSorts
+	sort     int // index in bruteSorts
 	now      float64
 	steps    []float64 // wait times of the expansions
 	tickets  []vectorTicket
 }
 
-// bruteMatch is the team of each ticket; -1 is none.
+// bruteMatch maps each ticket to its team; -1 means none.
 type bruteMatch struct {
 	team    map[int]int
 	players [][]bruteSeat
@@ -114,7 +114,7 @@ func (b *brute) legal(c bruteMatch) bool {
 	return true
 }
 
-// order returns the tickets that remain as anchors see them.
+// order returns the remaining tickets in the order of anchors.
 func (b *brute) order(gone map[int]bool) []int {
 	var out []int
 	for i := range b.tickets {
@@ -134,7 +134,8 @@ func (b *brute) order(gone map[int]bool) []int {
 	return out
 }
 
-// best tries all sets with the anchor, and all their teams. It returns the positions of the best set in the order, or nil.
+// best tries all sets that contain the anchor, with all assignments to teams. It returns the positions of the
+// best set in order, or nil.
 func (b *brute) best(anchor int, order []int) (best []int) {
 	var others []int
 	for _, i := range order {
@@ -202,7 +203,7 @@ func (b *brute) assign(c bruteMatch, rest []int) bool {
 	return false
 }
 
-// pass makes the matches of a pass, each as its tickets.
+// pass returns the matches of a pass, each as a list of ticket IDs.
 func (b *brute) pass() (all [][]string) {
 	gone := map[int]bool{}
 	for _, anchor := range b.order(gone) {
@@ -224,7 +225,7 @@ func (b *brute) pass() (all [][]string) {
 	return all
 }
 
-// body writes the rule set.
+// body returns the rule set as JSON.
 func (b *brute) body(low, high int, teams int, expanded bool) string {
 	var rules, expansions []string
 	for _, r := range b.rules {
@@ -248,8 +249,9 @@ func (b *brute) body(low, high int, teams int, expanded bool) string {
 		age, b.priority, low, high, teams, strings.Join(rules, ","), strings.Join(expansions, ","))
 }
 
-// FM-5, FM-11, FM-15, FM-19, FM-20: in small pools, a pass makes exactly the matches that the specification's order prefers among all
-// that are legal. The reference tries all sets and all teams, and has its own idea of what the rules mean.
+// FM-5, FM-11, FM-15, FM-19, FM-20: in small pools, a pass forms exactly the matches that the specification
+// prefers among all legal ones. The reference implementation tries all sets and all teams, and has its own
+// implementation of the rules.
 func TestSmallPoolsMatchAsBruteForceDoes(t *testing.T) {
 	for range 3 {
 		rapid.Check(t, testAgainstBruteForce)

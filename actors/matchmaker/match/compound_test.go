@@ -9,7 +9,7 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// compoundRules are two teams of 3 to 6 who want the same map and mode, by one statement.
+// compoundRules has two teams of 3 to 6 players. A compound statement requires the same map and mode.
 const compoundRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"map","type":"string"},{"name":"mode","type":"string"},{"name":"skill","type":"number","default":10}],
 	"teams":[{"name":"red","minPlayers":3,"maxPlayers":6},{"name":"blue","minPlayers":3,"maxPlayers":6}],
 	"rules":[
@@ -27,7 +27,7 @@ func compound(t *testing.T, statement string) *ruleset.RuleSet {
 	return parse(t, fmt.Sprintf(compoundRules, extra, statement))
 }
 
-// kinds adds n single players, of the given kinds in turn. A kind is map, mode and skill.
+// kinds adds n single players. It assigns the given kinds in turn. A kind consists of map, mode and skill.
 func kinds(t *testing.T, p *Pool, n int, all ...string) {
 	t.Helper()
 	for i := range n {
@@ -43,8 +43,8 @@ func kinds(t *testing.T, p *Pool, n int, all ...string) {
 	}
 }
 
-// A compound rule is decided before a match is complete, as its parts are by themselves: else the search tries all sets of tickets
-// that one of the parts keeps apart.
+// A compound rule rejects incomplete candidates just as its parts would on their own. Otherwise the search
+// would try all sets of tickets, although one part of the rule rules most of them out.
 func TestCompoundRulesPrune(t *testing.T) {
 	for _, statement := range []string{
 		"and(SameMap, SameMode)",
@@ -68,7 +68,7 @@ func TestCompoundRulesPrune(t *testing.T) {
 	}
 }
 
-// Why a ticket waits names the compound rule that keeps others away.
+// The explanation of a ticket names the compound rule that excludes other tickets.
 func TestExplanationsNameCompoundRules(t *testing.T) {
 	pool := New(compound(t, "and(SameMap, SameMode)"), Options{})
 	kinds(t, pool, 6, "desert flag 10", "ice race 90", "desert flag 10")
@@ -78,9 +78,10 @@ func TestExplanationsNameCompoundRules(t *testing.T) {
 	}
 }
 
-// Why a ticket waits says whether all sets of tickets were tried.
+// The explanation of a ticket tells whether all sets of tickets were tried.
 func TestExplanationsSayWhetherTheSearchWasCut(t *testing.T) {
-	// An average that only the values at both ends have, all of them together: too many sets to try.
+	// No set of tickets has the required average. With 100 tickets there are too many sets to try all of
+	// them.
 	for n, cut := range map[int]bool{10: false, 100: true} {
 		pool := New(parse(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],"teams":[{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}],
 			"rules":[{"name":"A","type":"comparison","operation":"=","measurements":["avg(flatten(teams[*].players.attributes[skill]))"],"referenceValue":0.5}]}`), Options{})

@@ -20,7 +20,7 @@ func (e *entry) seated(team []seat) []seat {
 	return team
 }
 
-// candidate is a set of tickets, with or without teams of their players.
+// candidate is a set of tickets that may become a match. teams may assign the players to teams.
 type candidate struct {
 	tickets []*entry
 	teams   [][]seat
@@ -34,11 +34,11 @@ type value struct {
 	undefined bool
 }
 
-// evaluator computes values. It reuses its memory for each rule.
+// evaluator computes the values of expressions. It reuses its memory for every rule.
 type evaluator struct {
 	arena   []value
 	numbers []float64
-	players bool // the expression has read a player
+	players bool // the last expression has read a value of a player
 }
 
 func (v *evaluator) reset() { v.arena = v.arena[:0] }
@@ -171,7 +171,7 @@ func contains(list []value, s string) bool {
 	return false
 }
 
-// intersection returns the values of the first list that all lists have, each once.
+// intersection returns the distinct values of the first list that all other lists contain.
 func intersection(a value) value {
 	if len(a.list) == 0 {
 		return value{}
@@ -191,7 +191,7 @@ next:
 	return value{list: out}
 }
 
-// reduce applies an aggregate to a list. Of an empty list only sum and count have a value.
+// reduce applies an aggregate function to a list. For an empty list, only sum and count have a value.
 func (v *evaluator) reduce(f ruleset.Func, a value) value {
 	if f == ruleset.Count {
 		return value{num: float64(len(a.list))}

@@ -8,31 +8,34 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// Explanation says why a ticket waits.
+// Explanation explains why a ticket has not been matched.
 type Explanation struct {
-	Never      string // why it can never be matched; empty: it can
+	Never      string // why the ticket can never be matched; "" if it can
 	Age        time.Duration
 	Others     int  // other tickets in the pool
-	Sampled    int  // of Others, those that were examined: the counts below are among them
-	Compatible int  // of Sampled, those that may be in a match with this ticket, as far as pairs show
+	Sampled    int  // number of the other tickets that were examined; the next counts refer to them
+	Compatible int  // number of examined tickets that can be in a match with this ticket, as far as the check of pairs shows
 	Players    int  // players of this ticket and of the compatible ones
-	Needed     int  // minimum of players of a match
-	Cut        bool // its last search spent its budget before it had tried all sets of tickets: there may be a match
+	Needed     int  // minimum number of players of a match
+	Cut        bool // the last search used up its budget before it had tried all sets of tickets, so there may be a match
 	Blocked    []Blocked
-	Next       []ruleset.Change // the next steps of expansions by the age of this ticket, all due together
-	NextIn     time.Duration    // time until Next; 0: there is none
+	Next       []ruleset.Change // the next expansion steps by the age of this ticket; all have the same time
+	NextIn     time.Duration    // time until Next; 0 if there is none
 }
 
-// Blocked counts the tickets that one rule excludes from a match with a ticket. Rule is in parentheses if the reason is not a rule.
+// Blocked counts the tickets that one rule excludes from a match with the ticket. If the reason is not a
+// rule, Rule is a text in parentheses.
 type Blocked struct {
 	Rule    string
 	Tickets int
-	Example string // id of one of these tickets
+	Example string // ID of one of these tickets
 }
 
-// Explain says why a ticket waits; false if it is not in the pool. It examines at most so many other tickets, evenly over the order of
-// arrival, each in about a microsecond. It judges pairs: a rule about whole matches, such as one of averages, excludes none. So if
-// enough tickets are compatible, the reason is such a rule, or they exclude each other.
+// Explain explains why a ticket has not been matched. It returns false if the ticket is not in the pool. The
+// argument most limits the number of other tickets that Explain examines. They are evenly distributed over
+// the order of arrival, and each takes about a microsecond. Explain checks pairs of tickets, so a rule about
+// whole matches, such as one about averages, excludes none. If enough tickets are compatible, the reason is
+// such a rule, or the compatible tickets exclude each other.
 func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 	e := p.byID[id]
 	if e == nil {
@@ -58,7 +61,7 @@ func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 			out.Never += " until an expansion changes it"
 		}
 	}
-	// At most half of the entries have left the pool.
+	// At most half of the entries have left the pool, so the sample is large enough.
 	step := 1 + (len(p.entries)-1)/max(most, 1)
 	for i := 0; i < len(p.entries) && out.Sampled < most; i += step {
 		other := p.entries[i]
@@ -85,7 +88,7 @@ func (p *Pool) Explain(id string, now time.Time, most int) (Explanation, bool) {
 	return out, true
 }
 
-// apart returns why two tickets cannot be in one match: names of rules, or other reasons in parentheses.
+// apart returns why two tickets cannot be in the same match: names of rules, or other reasons in parentheses.
 func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
 	stage := p.younger(a.stage, b.stage)
 	at := &p.plans[stage]
@@ -112,7 +115,8 @@ func (p *Pool) apart(v *evaluator, a, b *entry) (reasons []string) {
 		}
 	}
 	for _, r := range at.early[bySet] {
-		if !slices.Contains(reasons, r.Name) && !v.holds(r, at.pruning, p.set.Attributes, pair) { // parts of a compound rule share its name
+		// The parts of a compound rule have the same name
+		if !slices.Contains(reasons, r.Name) && !v.holds(r, at.pruning, p.set.Attributes, pair) {
 			reasons = append(reasons, r.Name)
 		}
 	}

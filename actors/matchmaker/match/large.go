@@ -10,36 +10,38 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// largePass is the state of a pass that makes large matches (flexmatch.md 12).
+// largePass is the state of a pass that forms large matches (flexmatch.md 12).
 type largePass struct {
 	groups  [][]*entry
 	group   []*entry
 	batches []*largeBatch
-	done    map[int]bool    // locations with finished batches
-	tried   map[*entry]bool // anchors for which the first batch found no match
-	rank    int             // fastestRegion: how many locations of each ticket are in use
+	done    map[int]bool    // locations whose batches are finished
+	tried   map[*entry]bool // anchors for which the first batch has found no match
+	rank    int             // with fastestRegion: number of locations per ticket that are in use, fastest first
 	ranks   int
 	formed  bool
 }
 
-// largeBatch has the tickets that may play at one location.
+// largeBatch contains the tickets that can play at one location.
 type largeBatch struct {
 	location int
-	tickets  []ranked // by priority
+	tickets  []ranked // in the order of byPriority
 	players  int
 	next     int // index of the next anchor
 	removals uint64
-	keys     []float64 // by the first range rule, sorted
-	before   []int     // number of players of the tickets before a key
+	keys     []float64 // values of the first range rule, sorted
+	before   []int     // before[i] is the number of players of the tickets before keys[i]
 }
 
-// ranked is a ticket with the rank of the batch's location among its own: 0 has the lowest latency.
+// ranked is a ticket with the rank of the batch's location among the locations of the ticket. Rank 0 has the
+// lowest latency.
 type ranked struct {
 	e    *entry
 	rank int
 }
 
-// resume rebuilds the batches in the same order, because later more locations may be usable.
+// resume rebuilds the batches, because by now more locations may be usable. Batches that existed keep their
+// order.
 func (l *largePass) resume(s *Pass) {
 	if len(l.batches) == 0 {
 		return
@@ -50,10 +52,10 @@ func (l *largePass) resume(s *Pass) {
 	}
 	s.largeBatches()
 	slices.SortStableFunc(l.batches, func(a, b *largeBatch) int { return cmp.Compare(order[a.location], order[b.location]) })
-	s.work = min(s.work, s.budget/2) // leaves budget for anchors
+	s.work = min(s.work, s.budget/2) // leaves budget for the anchors
 }
 
-// stepLarge tries one anchor. It reports whether the pass is complete.
+// stepLarge tries one anchor. It returns true if the pass is complete.
 func (s *Pass) stepLarge() (done bool) {
 	l := s.large
 	for len(l.batches) == 0 {
@@ -87,7 +89,7 @@ func (s *Pass) stepLarge() (done bool) {
 	case b.around(s.pool, anchor) >= s.pool.plans[anchor.stage].minTotal && s.formLarge(anchor, b):
 		l.formed = true
 	case s.pool.ranges == 0 && s.pool.set.Algorithm.Backfill != ruleset.BackfillLow:
-		l.drop() // no rule distinguishes tickets: the next anchor would fail, too
+		l.drop() // no rule distinguishes the tickets, so the next anchor would fail as well
 	default:
 		l.tried[anchor] = true
 	}
@@ -100,7 +102,7 @@ func (l *largePass) drop() {
 	l.batches = l.batches[1:]
 }
 
-// largeBatches makes the unfinished batches of a group, one for each location.
+// largeBatches creates the unfinished batches of a group, one per location.
 func (s *Pass) largeBatches() {
 	l := s.large
 	byLocation := map[int]*largeBatch{}
@@ -120,7 +122,7 @@ func (s *Pass) largeBatches() {
 		}
 		for rank, id := range usable {
 			if !fastest {
-				rank = 0 // all tickets share the locations
+				rank = 0 // ranks do not matter: all tickets use all their locations
 			}
 			b := byLocation[id]
 			if b == nil {
@@ -142,7 +144,7 @@ func (s *Pass) largeBatches() {
 	slices.SortStableFunc(l.batches, func(a, b *largeBatch) int { return cmp.Compare(b.players, a.players) })
 }
 
-// live updates the tickets of the batch that are left, and the data for around.
+// live updates the remaining tickets of the batch and the data for around.
 func (b *largeBatch) live(s *Pass) {
 	p := s.pool
 	var left []*entry
@@ -167,7 +169,8 @@ func (b *largeBatch) live(s *Pass) {
 	}
 }
 
-// around returns an upper bound on the players of a match with an anchor: those in its range by the first range rule.
+// around returns an upper bound on the players of a match with an anchor: the players in the anchor's range
+// of the first range rule.
 func (b *largeBatch) around(p *Pool, anchor *entry) int {
 	if p.ranges == 0 || math.IsInf(p.plans[anchor.stage].ranges[0].max, 1) {
 		return b.players
@@ -178,7 +181,8 @@ func (b *largeBatch) around(p *Pool, anchor *entry) int {
 	return b.before[to] - b.before[from]
 }
 
-// usableLocations returns the locations that satisfy the latency rules for a ticket, fastest first; without such rules the same for all.
+// usableLocations returns the locations at which a ticket satisfies the latency rules, fastest first. Without
+// such rules, all tickets have the same result.
 func (s *Pass) usableLocations(e *entry) []int {
 	var found []report
 	any := false
@@ -205,7 +209,8 @@ func (s *Pass) usableLocations(e *entry) []int {
 	return ids
 }
 
-// byBalance is a heap of tickets: by rank of the location, then by distance of the balanced attribute from the anchor's, then by age.
+// byBalance is a heap of tickets. It orders them by the rank of the location, then by the distance of the
+// balanced attribute from that of the anchor, then by age.
 type byBalance struct {
 	tickets []ranked
 	at      float64
@@ -227,7 +232,7 @@ func (h *byBalance) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(h.distance(a.e), h.distance(b.e)), byAge(a.e, b.e)) < 0
 }
 
-// formLarge makes a match with an anchor if it can.
+// formLarge forms a match with an anchor if possible.
 func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	p := s.pool
 	isBackfill, most := anchor.backfill, anchor.n
@@ -269,18 +274,20 @@ func (s *Pass) formLarge(anchor *entry, b *largeBatch) bool {
 	}
 	f := found{stage: stage}
 	if !p.fillTeams(&f, chosen) {
-		// A late party may not fit into any team.
+		// A party that comes late in the order may not fit into any team, so try again with larger parties
+		// first.
 		slices.SortStableFunc(chosen[1:], func(a, b *entry) int { return cmp.Compare(b.n, a.n) })
 		if !p.fillTeams(&f, chosen) {
 			return false
 		}
 	}
 	p.balance(&f, func() bool { return true })
-	s.emit(f.tickets, f.teams, f.stage, s.pool.counts(len(f.tickets))) // as if each rule had been evaluated for each ticket
+	s.emit(f.tickets, f.teams, f.stage, s.pool.counts(len(f.tickets))) // counted as if each rule had been evaluated once per ticket
 	return true
 }
 
-// besideInRange reports whether the batchDistance rules allow a ticket with an anchor, at this or a later stage.
+// besideInRange reports whether the batchDistance rules allow a ticket together with an anchor, at this or a
+// later stage.
 func (p *Pool) besideInRange(anchor, e *entry) bool {
 	at := &p.plans[p.younger(anchor.stage, e.stage)]
 	for i := range at.ranges {
@@ -291,7 +298,8 @@ func (p *Pool) besideInRange(anchor, e *entry) bool {
 	return true
 }
 
-// inRange reports whether the batchDistance rules allow one more ticket.
+// inRange reports whether the batchDistance rules allow e in addition to tickets whose values are between low
+// and high.
 func (p *Pool) inRange(stage int, low, high []float64, e *entry) bool {
 	for i, r := range p.plans[stage].ranges {
 		d := *p.plans[stage].rules[r.rule].MaxDistance + tolerance
@@ -302,7 +310,8 @@ func (p *Pool) inRange(stage int, low, high []float64, e *entry) bool {
 	return true
 }
 
-// fillTeams assigns tickets to teams, in order, and leaves out those that fit no team. It reports whether all teams reach their minimum.
+// fillTeams assigns tickets to teams, in order. It skips tickets that fit into no team. It reports whether
+// all teams reach their minimum.
 func (p *Pool) fillTeams(f *found, tickets []*entry) bool {
 	teams := p.plans[f.stage].teams
 	f.tickets, f.teams = nil, make([][]seat, len(teams))

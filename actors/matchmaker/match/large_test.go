@@ -12,7 +12,7 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// largeRules is a rule set for large matches: two teams of 21 to 25.
+// largeRules returns a rule set for large matches: two teams of 21 to 25 players.
 func largeRules(batching, backfill string, rules ...string) string {
 	if backfill != "" {
 		backfill = `,"backfillPriority":"` + backfill + `"`
@@ -24,7 +24,7 @@ func largeRules(batching, backfill string, rules ...string) string {
 
 const largeLatency = `{"name":"Fast","type":"latency","maxLatency":100}`
 
-// singles makes tickets of one player each.
+// singles returns tickets of one player each.
 func singles(prefix string, n int, start float64, skill func(i int) float64, latencies map[string]int) []Ticket {
 	all := make([]Ticket, n)
 	for i := range all {
@@ -36,7 +36,7 @@ func singles(prefix string, n int, start float64, skill func(i int) float64, lat
 
 func alike(int) float64 { return 50 }
 
-// countOf says how many tickets of a match have ids that begin with a prefix.
+// countOf returns the number of tickets in a match whose IDs begin with a prefix.
 func countOf(m Match, prefix string) (n int) {
 	for _, t := range m.Tickets {
 		if strings.HasPrefix(t.ID, prefix) {
@@ -102,7 +102,8 @@ func TestLargeMatchesKeepBatchDistanceAndBalance(t *testing.T) {
 				sums[team.Name] += p.Attributes["skill"].N
 			}
 		}
-		if d := sums["team_1"] - sums["team_2"]; math.Abs(d) > 1 { // five of each of ten values in 25 places: 0 or 1 remains
+		// Five players for each of ten values, in two teams of 25: the sums differ by 0 or 1
+		if d := sums["team_1"] - sums["team_2"]; math.Abs(d) > 1 {
 			t.Errorf("L5: the sums differ by %v", d)
 		}
 	}
@@ -113,7 +114,7 @@ func TestLargeMatchesBackfill(t *testing.T) {
 	for _, c := range []struct {
 		priority string
 		anchor   string
-		backfill bool // the first match has the backfill ticket
+		backfill bool // the first match contains the backfill ticket
 	}{{"", "game", true}, {"high", "game", true}, {"normal", "oldest", false}, {"low", "oldest", false}} {
 		pool := New(parse(t, largeRules("largestPopulation", c.priority)), Options{})
 		fill(t, pool, []Ticket{skilled("oldest", 0, 50, 1)})
@@ -148,7 +149,7 @@ func TestLargeMatchesBackfill(t *testing.T) {
 	}
 }
 
-// A backfill ticket alone is no match, also of the right size.
+// A backfill ticket alone is not a match, even if it has enough players.
 func TestLargeBackfillAloneIsNoMatch(t *testing.T) {
 	pool := New(parse(t, largeRules("largestPopulation", "")), Options{})
 	backfill := skilled("game", 0, 50, 44)
@@ -166,7 +167,8 @@ func TestLargeBackfillAloneIsNoMatch(t *testing.T) {
 	}
 }
 
-// The batches of small matches, by the preferences of flexmatch.md 5: sorted by numbers, strings and the first items of lists.
+// Batches of small matches with batchingPreference sorted (flexmatch.md 5) are sorted by numbers, strings and
+// the first items of lists.
 func TestBatchesAreSorted(t *testing.T) {
 	for _, by := range []string{"number", "text", "list"} {
 		set := parse(t, `{"ruleLanguageVersion":"1.0","algorithm":{"strategy":"exhaustiveSearch","batchingPreference":"sorted","sortByAttributes":["map","`+by+`","number"]},
@@ -201,7 +203,7 @@ func TestBatchesAreSorted(t *testing.T) {
 	}
 }
 
-// FM-15 at the largest size: the maxLatency of each ticket's own age decides where it may play.
+// FM-15 for large matches: the maxLatency at each ticket's own age determines the locations it can use.
 func TestLargeLatencyExpands(t *testing.T) {
 	body := strings.TrimSuffix(largeRules("fastestRegion", "", largeLatency), "}") + `,"expansions":[{"target":"rules[Fast].maxLatency","steps":[{"waitTimeSeconds":20,"value":200}]}]}`
 	pool := New(parse(t, body), Options{})

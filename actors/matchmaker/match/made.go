@@ -2,14 +2,15 @@ package match
 
 import "troupe/actors/matchmaker/ruleset"
 
-// Made is a match as its rules see it. Only one goroutine at a time may use it.
+// Made is a finished match in the form that the evaluation of rules needs. Only one goroutine at a time may
+// use it.
 type Made struct {
 	set  *ruleset.RuleSet
 	eval evaluator
 	c    candidate
 }
 
-// NewMade prepares a match of a rule set for the evaluation of rules. Errors are those of Pool.Add.
+// NewMade prepares a match for the evaluation of the rules in set. It returns the errors of Pool.Add.
 func NewMade(set *ruleset.RuleSet, m *Match) (*Made, error) {
 	p := New(set, Options{})
 	seats := map[string]seat{}
@@ -31,12 +32,14 @@ func NewMade(set *ruleset.RuleSet, m *Match) (*Made, error) {
 	return &Made{set: set, c: c}, nil
 }
 
-// Holds reports whether a rule holds; rules are those of its stage, which it names if it is compound.
+// Holds reports whether a rule holds for the match. rules are all rules of the same stage; a compound rule
+// refers to them.
 func (m *Made) Holds(r *ruleset.Rule, rules []*ruleset.Rule) bool {
 	return m.eval.holds(r, rules, m.set.Attributes, &m.c)
 }
 
-// Pairs calls f with each number that a comparison or distance rule measures, and each reference that it is compared with.
+// Pairs calls f with each number that a comparison or distance rule measures, and each reference value with
+// which the rule compares that number.
 func (m *Made) Pairs(r *ruleset.Rule, f func(measured, reference float64)) {
 	m.eval.reset()
 	ref, _ := m.eval.reference(r, &m.c)

@@ -9,8 +9,9 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// order sorts the candidates for an anchor by the sort rules (flexmatch.md 7.6 and 11.2). Without sort rules candidates have the
-// order of anchors: by priority and age. An anchor's candidates do not include the backfill tickets of low priority at the end.
+// order sorts the candidates for anchor a by the sort rules (flexmatch.md 7.6 and 11.2). Without sort rules,
+// candidates keep the order of anchors, which is by priority and age. With low backfill priority, backfill
+// tickets are at the end and are not candidates of other anchors.
 func (s *search) order(a *entry) {
 	rules := s.sortRules(a)
 	if len(rules) == 0 {
@@ -38,8 +39,8 @@ type sorter struct {
 	rule   *ruleset.Rule
 	t      ruleset.AttributeType
 	anchor *entry
-	key    string  // of map attributes
-	at     float64 // the anchor's number
+	key    string  // key in map attributes
+	at     float64 // value of the anchor
 }
 
 func (s *search) sortRules(a *entry) []sorter {
@@ -58,7 +59,8 @@ func (s *search) sortRules(a *entry) []sorter {
 	return all
 }
 
-// mapKey returns the key with the lowest or highest value; of several, the smallest.
+// mapKey returns the key with the lowest or highest value. If several keys have it, mapKey returns the
+// smallest key.
 func mapKey(m map[string]float64, highest bool) string {
 	best, key := math.Inf(1), ""
 	for k, v := range m {
@@ -72,7 +74,7 @@ func mapKey(m map[string]float64, highest bool) string {
 	return key
 }
 
-// number returns the number of a ticket by which the rule sorts, false if it has none.
+// number returns the number of a ticket by which the rule sorts. It returns false if the ticket has none.
 func (o *sorter) number(e *entry) (float64, bool) {
 	if o.t == ruleset.Number {
 		return pick(e.numbers[o.rule.Attribute], o.rule.Party), true
@@ -89,7 +91,7 @@ func (o *sorter) number(e *entry) (float64, bool) {
 	return pick(aggregate(len(all), func(i int) float64 { return all[i] }), o.rule.Party), true
 }
 
-// compare orders two candidates. Tickets without a value come last in both directions.
+// compare orders two candidates. Tickets without a value come last, in either direction.
 func (o *sorter) compare(x, y *entry) int {
 	distance := o.rule.Type == ruleset.DistanceSort
 	c := 0

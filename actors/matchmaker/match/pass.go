@@ -11,44 +11,46 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// PassBudget bounds the evaluations of a pass. When it is spent, the current search finishes, and the next pass continues.
+// PassBudget is the maximum number of evaluations in a pass. When it is spent, the current search finishes,
+// and the next pass continues.
 const PassBudget = 180_000
 
 // Limits of a pass (flexmatch.md 11).
 const (
 	BatchSize     = 250     // tickets
 	anchorBudget  = 20_000  // evaluations for one anchor
-	fruitless     = 100_000 // evaluations of all fruitless searches of a pass, shared equally by its batches
-	fewest        = 150     // evaluations for an anchor after its batch has spent its share
-	exactTickets  = 12      // largest batch with an exact result
+	fruitless     = 100_000 // evaluations for all fruitless searches of a pass; its batches share them equally
+	fewest        = 150     // evaluations for an anchor when the share of its batch is spent
+	exactTickets  = 12      // maximum size of a batch for which the result is exact
 	exactBudget   = 1_000_000
-	assignBudget  = 2_000 // evaluations for the teams of one set of tickets, unless the result must be exact
+	assignBudget  = 2_000 // evaluations for assigning one set of tickets to teams, unless the result must be exact
 	balanceTrials = 10_000
-	pauseEvery    = 64 // evaluations, or steps that take as long, such as a comparison of a sort
+	pauseEvery    = 64 // evaluations, or steps that take about as long, such as a comparison in a sort
 )
 
-// Pass is one run over the tickets that a pool had when the pass began.
+// Pass is one run over the tickets that were in the pool when the pass began.
 type Pass struct {
 	pool    *Pool
 	now     time.Time
 	batches [][]*entry
-	next    int // of batches
+	next    int // index of the next batch
 	batch   batch
-	anchor  int // of batch
+	anchor  int // index of the next anchor in batch
 	large   *largePass
 	search  search
 	matches []Match
 	work    int
 	budget  int
 	cut     bool
-	repairs int    // spare for repair
+	repairs int    // evaluations left for repair
 	spare   int    // evaluations left for fruitless searches of the current batch
-	toPause int    // evaluations until the next call of Options.Pause
-	arrived uint64 // number of tickets ever added when the pass began
+	toPause int    // evaluations left until the next call of Options.Pause
+	arrived uint64 // value of Pool.arrivals when the pass began
 }
 
-// Begin begins a pass. Ages are computed at now. Equal seeds split equal pools into equal batches. If the previous pass spent its budget,
-// the new one continues with its remaining tickets; later ones are in the first pass after that, so that every ticket has its turn.
+// Begin begins a pass. It computes ages at time now. Equal seeds split equal pools into equal batches. If the
+// previous pass spent its budget, Begin continues it with its remaining tickets. Tickets that arrived since
+// wait for the first pass after that, so that every ticket gets its turn.
 func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	if s := p.cut; s != nil {
 		p.cut = nil
@@ -73,7 +75,7 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 		if groups[g] == nil {
 			names = append(names, g)
 			if len(names) == 1 {
-				groups[g] = make([]*entry, 0, p.Len()) // most rule sets have one
+				groups[g] = make([]*entry, 0, p.Len()) // most rule sets have only one group
 			}
 		}
 		groups[g] = append(groups[g], e)
@@ -92,13 +94,16 @@ func (p *Pool) Begin(now time.Time, seed uint64) *Pass {
 	return s
 }
 
-// Cut reports whether the pass ended because its budget was spent. Then another pass should begin although the pool has not changed.
+// Cut reports whether the pass ended because its budget was spent. If so, another pass should begin even if
+// the pool has not changed.
 func (s *Pass) Cut() bool { return s.cut }
 
-// Unseen reports whether the pool has tickets that are not in this pass, because it continued one that began before they were added.
+// Unseen reports whether the pool has tickets that are not in this pass. That happens if Begin continued a
+// pass that began before they were added.
 func (s *Pass) Unseen() bool { return s.pool.arrivals > s.arrived }
 
-// NextStep returns when the next waiting ticket reaches another expansion step; zero: never. The pass must be complete.
+// NextStep returns when the next ticket in the pool reaches another expansion step, or the zero time if none
+// will. The pass must be complete.
 func (s *Pass) NextStep() (first time.Time) {
 	stages := s.pool.set.Stages
 	if len(stages) < 2 {
@@ -116,7 +121,7 @@ func (s *Pass) NextStep() (first time.Time) {
 	return first
 }
 
-// pause counts n evaluations, and calls Options.Pause after each pauseEvery.
+// pause counts n evaluations, and calls Options.Pause after every pauseEvery evaluations.
 func (s *Pass) pause(evaluations int) {
 	if s.toPause -= evaluations; s.toPause <= 0 {
 		s.toPause = pauseEvery
@@ -126,14 +131,15 @@ func (s *Pass) pause(evaluations int) {
 	}
 }
 
-// resume continues a pass that was cut, at a later time.
+// resume continues, at a later time, a pass that was cut.
 func (s *Pass) resume(now time.Time) {
 	s.now, s.work, s.cut = now, 0, false
 	if s.large != nil {
 		s.large.resume(s)
 		return
 	}
-	// Expansions may have reached another step: rebuild the batch, without the anchors that were tried.
+	// Tickets may have reached another expansion step, so rebuild the batch without the anchors that were
+	// already tried.
 	if s.anchor < len(s.batch.anchors) {
 		s.prepare(s.batches[s.next-1])
 	}
@@ -219,7 +225,8 @@ func (s *Pass) sortByLocation(group []*entry) {
 	})
 }
 
-// Step continues the pass for about this many evaluations, at least for one anchor. Done: it is complete, or its budget is spent.
+// Step continues the pass for about the given number of evaluations, but at least for one anchor. It returns
+// true if the pass is complete or its budget is spent.
 func (s *Pass) Step(evaluations int) (done bool) {
 	until := s.work + max(evaluations, 1)
 	for s.work < until {
@@ -253,21 +260,23 @@ func (s *Pass) Step(evaluations int) (done bool) {
 	return false
 }
 
-// Take returns the matches formed since the last call, in order.
+// Take removes and returns the matches formed since the last call, in order.
 func (s *Pass) Take() []Match {
 	out := s.matches
 	s.matches = nil
 	return out
 }
 
-// Evaluations returns the work of the pass: tickets tried with a candidate, plus assignments tried.
+// Evaluations returns the work of the pass: the number of tickets tried with a candidate plus the number of
+// assignments tried.
 func (s *Pass) Evaluations() int { return s.work }
 
 func byAge(a, b *entry) int {
 	return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.arrival, b.arrival))
 }
 
-// byPriority is byAge, with backfill tickets first or last if the rule set says so (flexmatch.md 11.3).
+// byPriority compares by age, but puts backfill tickets first or last if the rule set says so (flexmatch.md
+// 11.3).
 func (p *Pool) byPriority(a, b *entry) int {
 	if x, y := a.backfill, b.backfill; x != y && p.set.Algorithm.Backfill != ruleset.BackfillNormal {
 		if x == (p.set.Algorithm.Backfill == ruleset.BackfillHigh) {
@@ -297,7 +306,8 @@ func (s *Pass) prepare(tickets []*entry) {
 	b.fill(s.pool)
 }
 
-// brokenAlone returns a rule that the ticket alone breaks, at a stage and all later ones that a candidate may reach, or nil.
+// brokenAlone returns a rule that the ticket alone violates at the given stage and at all stages that a
+// candidate may reach later. It returns nil if there is none.
 func (p *Pool) brokenAlone(v *evaluator, e *entry, stage int) *ruleset.Rule {
 	at := &p.plans[stage]
 	rules := at.early[byTicket]
@@ -313,7 +323,7 @@ func (p *Pool) brokenAlone(v *evaluator, e *entry, stage int) *ruleset.Rule {
 	return nil
 }
 
-// crowd makes a candidate with all players in the first team, for rules that do not depend on teams.
+// crowd returns a candidate with all players in the first team. It is for rules that do not depend on teams.
 func (p *Pool) crowd(tickets []*entry) *candidate {
 	c := &candidate{tickets: tickets, teams: make([][]seat, len(p.set.Teams))}
 	c.seatAll(tickets)
@@ -329,8 +339,9 @@ func (c *candidate) seatAll(tickets []*entry) {
 	c.teams[0] = all
 }
 
-// usable returns the locations that satisfy the latency rules for a ticket at its stage, as bits. Bit i stands for all locations with
-// id mod 64 = i, so tickets without a common bit have no common location.
+// usable returns, as bits, the locations at which a ticket satisfies the latency rules of its stage. Bit i
+// stands for all locations whose ID modulo 64 is i. So two tickets without a common bit have no common
+// location.
 func (p *Pool) usable(e *entry) uint64 {
 	r := p.plans[e.stage].latency
 	if r == nil {
@@ -345,7 +356,8 @@ func (p *Pool) usable(e *entry) uint64 {
 	return mask
 }
 
-// younger returns the stage of a candidate that has tickets of two stages: that of the ticket whose age counts.
+// younger returns the stage of a candidate whose tickets have stages a and b. The rule set determines which
+// ticket's age counts.
 func (p *Pool) younger(a, b int) int {
 	if p.set.Algorithm.ExpansionAge == ruleset.Oldest {
 		return max(a, b)
@@ -353,7 +365,7 @@ func (p *Pool) younger(a, b int) int {
 	return min(a, b)
 }
 
-// emit adds a match of tickets with teams, and removes them from the pool.
+// emit adds a match to the results and removes its tickets from the pool.
 func (s *Pass) emit(tickets []*entry, teams [][]seat, stage int, counts []RuleCount) {
 	m := Match{Rules: counts}
 	for i, e := range tickets {

@@ -18,7 +18,7 @@ func fill(t testing.TB, p *Pool, tickets []Ticket) {
 	}
 }
 
-// FM-5: one seed gives one result, however the pass is sliced; and a ticket is in one match at most.
+// FM-5: equal seeds give equal results, whatever the size of the slices is. A ticket is in at most one match.
 func TestPassesAreDeterministic(t *testing.T) {
 	set := parse(t, fmt.Sprintf(benchRules, 200, 400, 800))
 	tickets := population(600, 7)
@@ -51,7 +51,7 @@ func TestPassesAreDeterministic(t *testing.T) {
 	}
 }
 
-// A pass does not stop at tickets that leave while it goes on, and does not look at those that come.
+// A pass skips tickets that leave while it runs, and does not examine tickets that arrive.
 func TestPoolMayChangeDuringAPass(t *testing.T) {
 	pool := New(parse(t, `{"ruleLanguageVersion":"1.0","teams":[{"name":"a","minPlayers":2,"maxPlayers":2}]}`), Options{})
 	for i := range 600 {
@@ -71,7 +71,8 @@ func TestPoolMayChangeDuringAPass(t *testing.T) {
 	}
 }
 
-// The work of a pass is bounded, whatever the pool: here nobody matches, and everybody nearly does.
+// The work of a pass is limited, whatever the pool is. Here nothing matches, but almost everything nearly
+// does.
 func TestPoisonedPoolCostsItsBound(t *testing.T) {
 	set := parse(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],"teams":[{"name":"a","minPlayers":10,"maxPlayers":10,"quantity":2}],
 		"rules":[{"name":"Sum","type":"comparison","measurements":["sum(teams[*].players.attributes[skill])"],"operation":"=","referenceValue":0.5}]}`)
@@ -117,7 +118,7 @@ func TestExplainSaysWhichRuleKeepsWhomAndWhatChangesNext(t *testing.T) {
 	}
 }
 
-// A sample is bounded, and spread over the whole pool.
+// The sample is limited in size, and spread over the whole pool.
 func TestExplainLooksAtASample(t *testing.T) {
 	pool := New(parse(t, skillRule), Options{})
 	fill(t, pool, []Ticket{skilled("me", 0, 50, 1)})
@@ -133,13 +134,13 @@ func TestExplainLooksAtASample(t *testing.T) {
 	}
 }
 
-// The estimate is the median of those who waited at least as long, from the last matches.
+// The estimate is the median of the last matched tickets that waited at least as long.
 func TestEstimatedWait(t *testing.T) {
 	var recent Recent
 	if _, ok := recent.Estimate(at(0), 0); ok {
 		t.Error("an estimate from nothing")
 	}
-	for i := range 600 { // waits of 1 s first, of 1 to 20 s at the end
+	for i := range 600 { // waits of 1 s at first, of 1 to 20 s at the end
 		wait := time.Second
 		if i >= 400 {
 			wait = time.Duration(1+i%20) * time.Second
@@ -182,7 +183,8 @@ func TestAdditionalPlayersStayFree(t *testing.T) {
 	}
 }
 
-// Large matches (flexmatch.md 12): the fastest location first, teams of equal size with equal averages, and the closest skills.
+// Large matches (flexmatch.md 12): the fastest location comes first, teams have equal sizes and averages, and
+// skills are as close as possible.
 func TestLargeMatch(t *testing.T) {
 	for _, batching := range []string{"largestPopulation", "fastestRegion"} {
 		pool := New(parse(t, `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
@@ -222,7 +224,7 @@ func TestLargeMatch(t *testing.T) {
 	}
 }
 
-// FM-10, FM-13, FM-17, FM-18 by the decision of one match.
+// FM-10, FM-13, FM-17, FM-18: each row is a rule set, and whether it allows a match.
 func TestRulesByExample(t *testing.T) {
 	const head = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],"teams":[{"name":"a","minPlayers":0,"maxPlayers":2},{"name":"b","minPlayers":0,"maxPlayers":2}],"rules":[`
 	for name, c := range map[string]struct {

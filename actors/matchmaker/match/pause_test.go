@@ -9,14 +9,14 @@ import (
 	"troupe/actors/actorstest/assert"
 )
 
-// A pass pauses every few evaluations, also within one search, and a pause changes no match.
+// A pass calls Pause every few evaluations, even within one search. Calls of Pause do not change the matches.
 func TestPassesPauseOften(t *testing.T) {
 	const attributes = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],`
 	for name, c := range map[string]struct {
 		body    string
 		tickets int
-		begin   int // looks at each ticket until it is in a batch, at least
-		most    int // evaluations between two pauses; a large batch counts its tickets ahead
+		begin   int // minimum number of evaluations counted per ticket until it is in a batch
+		most    int // maximum number of evaluations between two pauses; a large batch counts its tickets in advance
 	}{
 		"most match": {fmt.Sprintf(benchRules, 200, 400, 800), 2000, 2, 250},
 		"long searches": {attributes + `"teams":[{"name":"a","minPlayers":10,"maxPlayers":10,"quantity":2}],
@@ -72,8 +72,8 @@ func TestPassesPauseOften(t *testing.T) {
 	}
 }
 
-// The next pass is due when a ticket comes to its next expansion, seen from the step that this pass has seen it at. Tickets that can
-// never be matched do not count.
+// The next pass is due when a ticket reaches its next expansion step after the one that this pass has used.
+// Tickets that can never be matched are ignored.
 func TestTheNextStep(t *testing.T) {
 	pool := New(parse(t, strings.Replace(skillRule, `"value":50}`, `"value":50},{"waitTimeSeconds":60,"value":90}`, 1)), Options{})
 	next := func(now float64) time.Time {

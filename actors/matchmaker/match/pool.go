@@ -17,26 +17,27 @@ import (
 type Player struct {
 	ID         string
 	Attributes map[string]ruleset.Value
-	Latencies  map[string]int // milliseconds by location
-	Team       string         // the player's team, in a backfill ticket
+	Latencies  map[string]int // in milliseconds, by location
+	Team       string         // the player's team; only in a backfill ticket
 }
 
-// Ticket is a request for a match, or for more players of a running game session. It must not be changed while it is in a pool.
+// Ticket is a request for a match, or a backfill request for a running game session. It must not be changed
+// while it is in a pool.
 type Ticket struct {
 	ID       string
 	Start    time.Time
 	Players  []Player
-	Backfill string // the game session of a backfill ticket; empty for others
-	Room     int    // of a backfill ticket: maximum of players that a match adds; 0: as many as the teams take
+	Backfill string // ID of the game session of a backfill ticket; "" for other tickets
+	Room     int    // in a backfill ticket: maximum number of players that a match may add; 0 means no limit besides the team sizes
 }
 
-// Match is a match that a pass formed. Its tickets have left the pool.
+// Match is a match formed by a pass. Its tickets are no longer in the pool.
 type Match struct {
 	Tickets []*Ticket // the anchor first
 	Teams   []Team    // all teams, including empty ones, in the order of declaration
 	Age     time.Duration
 	Rules   []RuleCount
-	MaxSize int // maximum of players of all teams, by the expansions in force
+	MaxSize int // maximum number of players of all teams at the stage of the match
 }
 
 // Team is one team of a match.
@@ -45,50 +46,51 @@ type Team struct {
 	Players []Player
 }
 
-// RuleCount counts the evaluations of a rule in the search for a match.
+// RuleCount counts the evaluations of a rule during the search for a match.
 type RuleCount struct {
 	Name           string
 	Passed, Failed int
 }
 
-// Options of a pool.
+// Options are the options of a pool.
 type Options struct {
-	AdditionalPlayers int // seats that matches leave free
-	Budget            int // evaluations of a pass, at least 1,000; 0: PassBudget
-	// Pause, if set, is called by Begin and Step after about each 20 µs of work. It may sleep, and must not use the pool.
+	AdditionalPlayers int // number of seats that a match must leave free
+	Budget            int // evaluations per pass, at least 1,000; 0 means PassBudget
+	// Pause, if not nil, is called by Begin and Step about every 20 µs of work. It may sleep. It must not use
+	// the pool.
 	Pause func()
 
 	noRepair bool // for tests
 }
 
-// Pool has the tickets that wait for matches of one rule set.
+// Pool contains the tickets that wait for a match by one rule set.
 type Pool struct {
 	set       *ruleset.RuleSet
 	options   Options
 	plans     []plan // by stage
-	ranges    int    // number of keys of an entry
-	latency   int    // index of the latency rule that restricts locations, or -1
-	largest   int    // maximum of players of a team at any stage
+	ranges    int    // number of range rules, and so of entry.keys
+	latency   int    // index of the latency rule that restricts the usable locations, or -1
+	largest   int    // maximum size of a team at any stage
 	weights   []int  // cost of an evaluation, by rule
-	dependent []bool // by rule: whether its result depends on the assignment to teams
+	dependent []bool // by rule: whether the result depends on the assignment to teams
 	entries   []*entry
-	gone      int // number of entries that have left
+	gone      int // number of entries that have left the pool
 	byID      map[string]*entry
 	players   map[string]*player
 	locations map[string]*location
 	freeIDs   []int
 	arrivals  uint64
 	removals  uint64
-	cut       *Pass // the last pass, if its budget was spent before it was complete
+	cut       *Pass // the last pass if its budget was spent before it was complete; otherwise nil
 }
 
-// location is a location that a ticket reports. When no ticket reports it any more, its id is reused.
+// location is a location that a ticket reports. Its ID is reused when no ticket reports it any more.
 type location struct {
 	name        string
 	id, tickets int
 }
 
-// player is a player that tickets name. A match has at most one ticket of a player.
+// player is a player named by tickets. A match contains at most one ticket of a player.
 type player struct{ tickets int }
 
 // entry is a ticket in the pool with its precomputed values.
@@ -96,35 +98,35 @@ type entry struct {
 	ticket   *Ticket
 	start    time.Time
 	arrival  uint64
-	n        int // players
+	n        int // number of players
 	backfill bool
 	values   [][]ruleset.Value
-	numbers  [][3]float64 // by attribute: avg, min, max over the players
-	teams    []int        // of a backfill ticket: team index by player
-	reports  []report     // locations that all players report, by id
+	numbers  [][3]float64 // by attribute: average, minimum and maximum over the players
+	teams    []int        // in a backfill ticket: index of the team, by player
+	reports  []report     // latencies to the locations that all players report, sorted by location ID
 	places   []*location  // the same locations
-	who      []*player    // by player of the ticket
-	keys     []float64    // by range rule: the ticket's value
-	never    string       // why it can never be matched; empty: it can
+	who      []*player    // by index of the player in the ticket
+	keys     []float64    // by range rule: value of the ticket
+	never    string       // why the ticket can never be matched; "" if it can
 
 	inPass
 }
 
-// inPass is what a pass computes for an entry.
+// inPass contains the values that a pass computes for an entry.
 type inPass struct {
 	stage int
-	mask  uint64 // usable locations, by id modulo 64
-	pos   int    // in its batch, in the order of the anchor's candidates
-	gone  bool   // matched or removed
-	tried bool   // it was an anchor
-	cut   bool   // its last search spent its budget: there may be a match
-	spent bool   // its own search was complete and found nothing: no match of this pass can contain it
+	mask  uint64 // bits of the usable locations (Pass.usable)
+	pos   int    // position in the batch, in the order of candidates
+	gone  bool   // the ticket was matched or removed
+	tried bool   // the ticket was an anchor
+	cut   bool   // the last search of the ticket spent its budget, so there may be a match
+	spent bool   // a complete search for the ticket found nothing, so no match of this pass can contain it
 }
 
-// maxLocations bounds the locations of a ticket. Those with the lowest latencies are used.
+// maxLocations is the maximum number of locations used per ticket. Those with the lowest latencies are used.
 const maxLocations = 64
 
-// room returns the maximum of players of a match with the ticket.
+// room returns the maximum number of players of a match that contains the ticket.
 func (e *entry) room() int {
 	if e.backfill && e.ticket.Room > 0 {
 		return e.n + e.ticket.Room
@@ -132,13 +134,13 @@ func (e *entry) room() int {
 	return math.MaxInt
 }
 
-// report is the latency of a ticket to a location: avg, min, max over its players.
+// report contains the latencies of a ticket to a location: average, minimum and maximum over its players.
 type report struct {
 	id int
 	ms [3]float64
 }
 
-// New makes an empty pool.
+// New returns an empty pool.
 func New(set *ruleset.RuleSet, o Options) *Pool {
 	p := &Pool{set: set, options: o, byID: map[string]*entry{}, players: map[string]*player{}, locations: map[string]*location{}}
 	for _, s := range set.Stages {
@@ -150,10 +152,10 @@ func New(set *ruleset.RuleSet, o Options) *Pool {
 	return p
 }
 
-// Len returns the number of waiting tickets.
+// Len returns the number of tickets in the pool.
 func (p *Pool) Len() int { return len(p.byID) }
 
-// Tickets returns the waiting tickets in the order of arrival.
+// Tickets returns the tickets in the pool in the order of arrival.
 func (p *Pool) Tickets() []*Ticket {
 	all := make([]*Ticket, 0, len(p.byID))
 	for _, e := range p.entries {
@@ -164,8 +166,9 @@ func (p *Pool) Tickets() []*Ticket {
 	return all
 }
 
-// Add adds a ticket. A ticket that can never be matched is accepted; Explain says why it waits. The error says that the ticket has no
-// player, an attribute of another type than the rule set's, or the id of another ticket.
+// Add adds a ticket. It accepts a ticket that can never be matched; Explain tells why. Add returns an error
+// if the ticket has no players, if the type of an attribute differs from that in the rule set, or if the pool
+// already has a ticket with this ID.
 func (p *Pool) Add(t Ticket) error {
 	if p.byID[t.ID] != nil {
 		return errors.New("the pool has a ticket with this id")
@@ -198,7 +201,8 @@ func (p *Pool) Add(t Ticket) error {
 	return nil
 }
 
-// Remove removes a ticket, also between the steps of a pass. It reports whether the ticket was in the pool.
+// Remove removes a ticket. It may be called between the steps of a pass. It reports whether the ticket was in
+// the pool.
 func (p *Pool) Remove(id string) bool {
 	e := p.byID[id]
 	if e == nil {
@@ -229,7 +233,7 @@ func (p *Pool) remove(e *entry) {
 	}
 }
 
-// common returns the locations that all players report, by name.
+// common returns the names of the locations that all players report.
 func common(players []Player) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(players[0].Latencies)), func(name string) bool {
 		return slices.ContainsFunc(players[1:], func(p Player) bool {
@@ -263,7 +267,7 @@ func (p *Pool) readAttributes(e *entry) error {
 	return nil
 }
 
-// aggregate computes avg, min and max of n values.
+// aggregate returns the average, minimum and maximum of n values.
 func aggregate(n int, at func(int) float64) [3]float64 {
 	sum, low, high := 0.0, math.Inf(1), math.Inf(-1)
 	for i := range n {
@@ -273,7 +277,7 @@ func aggregate(n int, at func(int) float64) [3]float64 {
 	return [3]float64{sum / float64(n), low, high}
 }
 
-// pick returns the number that a party aggregation selects.
+// pick returns the value that a party aggregation selects.
 func pick(of [3]float64, a ruleset.Aggregation) float64 {
 	switch a {
 	case ruleset.Minimum:
@@ -323,7 +327,8 @@ func (p *Pool) readTeams(e *entry) {
 	}
 }
 
-// checkNever finds why a ticket cannot be in any match, whatever the other tickets are (flexmatch.md 11.1).
+// checkNever determines whether a ticket cannot be in any match, whatever the other tickets are (flexmatch.md
+// 11.1).
 func (p *Pool) checkNever(e *entry) {
 	if e.never != "" {
 		return
@@ -346,7 +351,8 @@ func (p *Pool) checkNever(e *entry) {
 	}
 }
 
-// group returns the key of a ticket's part of the pool: its values for string batchDistance rules. Matches have tickets of one part.
+// group returns the key of the part of the pool to which a ticket belongs: its values for string
+// batchDistance rules. A match only contains tickets of one part.
 func (p *Pool) group(e *entry) string {
 	var b strings.Builder
 	for _, r := range p.set.Rules {

@@ -7,30 +7,33 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// plan has the rules of a stage for complete candidates, and versions that can reject incomplete ones (flexmatch.md 8). The latter use
-// the loosest values of all stages that the candidate may reach, because adding tickets may change its age.
+// plan contains the rules of a stage for complete candidates, and versions of them that can reject incomplete
+// candidates (flexmatch.md 8). The latter use the loosest values of all stages that the candidate may still
+// reach, because adding tickets may change the age that counts.
 type plan struct {
 	teams []ruleset.Team
-	rules []*ruleset.Rule // all rules of the stage, for compound statements
+	rules []*ruleset.Rule // all rules of the stage; compound statements refer to them by index
 
-	room     []int // maximum of players, by team
-	maxTotal int   // maximum of players of a match, without the seats that stay free
-	minTotal int   // minimum of players of a match
+	room     []int // by team: maximum number of players at any reachable stage
+	maxTotal int   // maximum number of players of a match at any reachable stage, without AdditionalPlayers
+	minTotal int   // minimum number of players of a match at any reachable stage
 
-	seats, filled int // the same two of this stage alone
+	seats, filled int // maximum (seats) and minimum (filled) number of players of a match at this stage alone
 
-	pruning []*ruleset.Rule              // by index: antiMonotone of the loosest version, nil if the rule cannot reject early; for compound statements
-	ranges  []rangeRule                  // the same rules at all stages
+	// pruning has, by index, the part of each rule's loosest version that can reject early (antiMonotone), or
+	// nil. Compound statements refer to it.
+	pruning []*ruleset.Rule
+	ranges  []rangeRule                  // the range rules; the list has the same rules at all stages
 	latency *ruleset.Rule                // nil if no latency rule can reject early
-	early   [byTeams + 1][]*ruleset.Rule // rules that can reject early, by what decides them
+	early   [byTeams + 1][]*ruleset.Rule // rules that can reject early, by decider
 }
 
-// rangeRule says that the values of all tickets lie within a range.
+// rangeRule requires that the values of all tickets differ by at most max.
 type rangeRule struct {
 	rule      int
 	attribute int
 	party     ruleset.Aggregation
-	max       float64 // infinite if the rule cannot reject early
+	max       float64 // +Inf if the rule cannot reject early
 }
 
 // makePlans computes the plans of all stages.
@@ -50,10 +53,10 @@ func (p *Pool) makePlans() {
 		p.weights = append(p.weights, p.weight(r))
 	}
 	p.ranges = len(ranges)
-	var loosest []*ruleset.Rule // nil: the rule cannot reject early
+	var loosest []*ruleset.Rule // nil for a rule that cannot reject early
 	var room, least []int
 	for k := range stages {
-		i := k // with newest, adding a ticket can only lead to earlier stages
+		i := k // with newest, adding a ticket can only lead to an earlier stage
 		if p.set.Algorithm.ExpansionAge == ruleset.Oldest {
 			i = len(stages) - 1 - k
 		}
@@ -76,7 +79,8 @@ func (p *Pool) makePlans() {
 	}
 }
 
-// weight returns the number of expressions of a rule. A compound rule has those of its members, whose weights must be known.
+// weight returns the number of expressions of a rule. For a compound rule it is the sum over the member
+// rules, whose weights must already be known.
 func (p *Pool) weight(r *ruleset.Rule) (n int) {
 	if r.Type == ruleset.Compound {
 		for _, i := range r.Statement.Leaves() {
@@ -129,7 +133,7 @@ func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rang
 			continue
 		}
 		if _, ok := rangeOf(r, p.set.Attributes); ok {
-			continue // it is in ranges
+			continue // it is in ranges already
 		}
 		by := p.decidedBy(&ruleset.Statement{Rule: r.Index}, out.pruning)
 		out.early[by] = append(out.early[by], r)
@@ -137,16 +141,16 @@ func (p *Pool) makePlan(s *ruleset.Stage, loosest []*ruleset.Rule, ranges []rang
 	return out
 }
 
-// decider is the part of a candidate that decides a rule.
+// decider is the part of a candidate on which the result of a rule depends.
 type decider int
 
 const (
 	byTicket decider = iota // one ticket alone
-	bySet                   // a set of tickets, without teams
-	byTeams                 // tickets with teams
+	bySet                   // a set of tickets, without assignment to teams
+	byTeams                 // tickets with assignment to teams
 )
 
-// decidedBy returns what decides a statement whose rules are all among pruning.
+// decidedBy returns the decider of a statement all of whose rules are in pruning.
 func (p *Pool) decidedBy(s *ruleset.Statement, pruning []*ruleset.Rule) (by decider) {
 	for _, i := range s.Leaves() {
 		switch r := pruning[i]; {
@@ -159,7 +163,8 @@ func (p *Pool) decidedBy(s *ruleset.Statement, pruning []*ruleset.Rule) (by deci
 	return by
 }
 
-// conjuncts returns the parts of a compound statement that must all hold, and whose violation no further ticket can repair.
+// conjuncts returns parts of a compound statement that must all hold. If one of them is violated, adding
+// tickets cannot make it hold.
 func (at *plan) conjuncts(s *ruleset.Statement) (parts []*ruleset.Statement) {
 	if s.Op == "and" {
 		for _, a := range s.Args {
@@ -173,8 +178,9 @@ func (at *plan) conjuncts(s *ruleset.Statement) (parts []*ruleset.Statement) {
 	return parts
 }
 
-// loosened returns a statement that holds whenever s holds or can hold with further tickets, nil if that is always true. It is nil for
-// not and xor: a ticket that breaks their operand makes them hold.
+// loosened returns a statement that holds if s holds, or if s can be made to hold by adding tickets. It
+// returns nil if that is always the case. The result is nil for not and xor, because a ticket that violates
+// an operand can make them hold.
 func (at *plan) loosened(s *ruleset.Statement) *ruleset.Statement {
 	out := &ruleset.Statement{Op: s.Op, Rule: s.Rule}
 	switch s.Op {
@@ -198,7 +204,7 @@ func (at *plan) loosened(s *ruleset.Statement) *ruleset.Statement {
 	return nil
 }
 
-// looser returns a rule that holds whenever either of two versions of a rule holds, or nil.
+// looser returns a rule that holds whenever a or b holds, or nil. a and b are two versions of the same rule.
 func looser(a, b *ruleset.Rule) *ruleset.Rule {
 	if a == nil || a == b {
 		return a
@@ -222,7 +228,7 @@ func looser(a, b *ruleset.Rule) *ruleset.Rule {
 	return &out
 }
 
-// raw reports whether an expression has plain values of players.
+// raw reports whether the values of an expression are unmodified values of players.
 func raw(e *ruleset.Expr) bool {
 	for e.Func == ruleset.Flatten {
 		e = e.Arg
@@ -230,12 +236,13 @@ func raw(e *ruleset.Expr) bool {
 	return e.Path != nil
 }
 
-// whole reports whether an expression lists values of all players of the match.
+// whole reports whether an expression is the flattened list of values of all players of the match.
 func whole(e *ruleset.Expr) bool {
 	return e.Func == ruleset.Flatten && e.Arg.Path != nil && e.Arg.Path.All
 }
 
-// rangeOf reports whether a rule bounds the range (max - min) of a number attribute over all tickets.
+// rangeOf reports whether a rule limits the range (max - min) of a number attribute over all tickets, and
+// returns the index of the attribute.
 func rangeOf(r *ruleset.Rule, attributes []ruleset.Attribute) (attribute int, ok bool) {
 	if r.Type == ruleset.BatchDistance {
 		return r.Attribute, attributes[r.Attribute].Type == ruleset.Number
@@ -246,7 +253,7 @@ func rangeOf(r *ruleset.Rule, attributes []ruleset.Attribute) (attribute int, ok
 	return 0, false
 }
 
-// spread returns the list whose range (max - min) the rule bounds, or nil.
+// spread returns the list whose range (max - min) the rule limits, or nil.
 func spread(r *ruleset.Rule) *ruleset.Expr {
 	if r.Type != ruleset.Distance || r.MaxDistance == nil || r.MinDistance != nil || len(r.Measurements) != 1 || r.Reference.Expr == nil {
 		return nil
@@ -272,7 +279,8 @@ func same(a, b *ruleset.Expr) bool {
 	return slices.Equal(x.Teams, y.Teams) && x.Multi == y.Multi && x.Attribute == y.Attribute && x.Member == y.Member
 }
 
-// antiMonotone returns the part of a rule whose violation no further ticket can repair, or nil.
+// antiMonotone returns the part of a rule that can reject incomplete candidates: once it is violated, adding
+// tickets cannot make it hold. The result is nil if there is no such part.
 func antiMonotone(r *ruleset.Rule) *ruleset.Rule {
 	out := *r
 	switch r.Type {
@@ -296,7 +304,7 @@ func antiMonotone(r *ruleset.Rule) *ruleset.Rule {
 }
 
 func antiMonotoneCollection(r *ruleset.Rule) *ruleset.Rule {
-	lists := true // each collection is the list of one player or party, so further tickets do not change it
+	lists := true // every collection is the list of one player or party, so adding tickets does not change it
 	for _, m := range r.Measurements {
 		if !raw(m) {
 			return nil
@@ -324,12 +332,13 @@ func antiMonotoneCollection(r *ruleset.Rule) *ruleset.Rule {
 	return r
 }
 
-// shrinks reports whether an expression is the intersection of the lists of single players.
+// shrinks reports whether an expression is an intersection of lists of single players. Adding tickets can
+// only make it smaller.
 func shrinks(e *ruleset.Expr) bool {
 	return e != nil && e.Func == ruleset.SetIntersection && raw(e.Arg) && e.Arg.Type.Depth == 2 && !e.Arg.Type.PerTeam
 }
 
-// dependent reports whether the result of a rule depends, at any stage, on the assignment to teams.
+// dependent reports whether the result of a rule depends on the assignment to teams, at any stage.
 func dependent(r *ruleset.Rule, stages []ruleset.Stage) bool {
 	for i := range stages {
 		s := stages[i].Rules[r.Index]
@@ -352,7 +361,7 @@ func dependent(r *ruleset.Rule, stages []ruleset.Stage) bool {
 	return false
 }
 
-// wholeMatch reports whether an expression has the same value for all assignments to teams.
+// wholeMatch reports whether an expression has the same value for every assignment to teams.
 func wholeMatch(e *ruleset.Expr) bool {
 	for ; e != nil; e = e.Arg {
 		if whole(e) {

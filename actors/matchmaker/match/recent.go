@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Limits of the estimate of waits.
+// Limits of the estimation of wait times.
 const (
-	recentTickets = 200              // matched tickets that are remembered
-	recentFor     = 10 * time.Minute // for this time
-	recentLeast   = 10               // the fewest for an estimate
+	recentTickets = 200              // number of matched tickets that are remembered
+	recentFor     = 10 * time.Minute // maximum age of a wait time that is used
+	recentLeast   = 10               // minimum number of wait times for an estimate
 )
 
-// Recent has the waits of the last matched tickets. The zero value is ready. Not safe for concurrent use.
+// Recent records the wait times of the last matched tickets. The zero value is ready for use. It is not safe
+// for concurrent use.
 type Recent struct {
 	waits []matched
 	next  int
@@ -23,7 +24,7 @@ type matched struct {
 	wait time.Duration
 }
 
-// Add adds the wait of a ticket that was matched at a time. Callers leave out backfill tickets.
+// Add records the wait time of a ticket that was matched at time at. Callers omit backfill tickets.
 func (r *Recent) Add(at time.Time, wait time.Duration) {
 	if len(r.waits) < recentTickets {
 		r.waits = append(r.waits, matched{at, wait})
@@ -33,7 +34,8 @@ func (r *Recent) Add(at time.Time, wait time.Duration) {
 	r.next = (r.next + 1) % recentTickets
 }
 
-// Estimate estimates how much longer a ticket of an age will wait: the median of recent waits at least as long. False: too few.
+// Estimate estimates how much longer a ticket of the given age will wait. It uses the median of the recent
+// wait times that are at least age. It returns false if there are too few.
 func (r *Recent) Estimate(now time.Time, age time.Duration) (time.Duration, bool) {
 	var all [recentTickets]time.Duration
 	waits := all[:0]

@@ -9,25 +9,27 @@ import (
 )
 
 const (
-	// firstTry is the number of evaluations of the search before repair. Easy matches are found within them.
+	// firstTry is the number of evaluations of the first search, before repair. It is enough to find easy
+	// matches.
 	firstTry = 2_000
-	// repairBudget bounds the evaluations of repair for an anchor.
+	// repairBudget is the maximum number of evaluations of repair for one anchor.
 	repairBudget = 8_000
 )
 
-// repairing is a local search for a match with an anchor. Rules that require something, such as a healer in each team, cannot reject
-// incomplete sets: the depth-first search would try all sets of the oldest tickets before one with a younger healer. The local search
-// starts from any set that no rule rejects, and exchanges tickets while that reduces the gap to the rules.
+// repairing is a local search for a match with an anchor. Rules that require something, such as a healer in
+// each team, cannot reject incomplete sets. The depth-first search would try all sets of the oldest tickets
+// before it tries one with a younger healer. The local search starts with any set that no rule rejects, and
+// exchanges tickets as long as that reduces the gap (see gap).
 type repairing struct {
 	s      *search
-	until  int // of work
+	until  int // value of search.work at which to stop
 	others []*entry
 	c      candidate
 	stage  int
-	room   []int // players that a team may get in this round, by team
+	room   []int // maximum number of players in this round, by team
 }
 
-// repair searches for a match of an anchor with the candidates of the first level. It reports whether it found one.
+// repair searches for a match of anchor a with the candidates in root. It reports whether it found one.
 func (s *search) repair(a *entry, root *level) bool {
 	begun := s.work
 	defer func() { s.repaired += s.work - begun }()
@@ -39,7 +41,7 @@ func (s *search) repair(a *entry, root *level) bool {
 	}
 	rng := rand.New(rand.NewPCG(a.arrival, uint64(s.pass.now.UnixNano())))
 	for round := 0; s.work < r.until; round++ {
-		if round > 1 { // the first round prefers the oldest tickets
+		if round > 1 { // the first two rounds prefer the oldest tickets
 			rng.Shuffle(len(r.others), func(i, j int) { r.others[i], r.others[j] = r.others[j], r.others[i] })
 		}
 		r.spend(len(r.others) / 4)
@@ -58,13 +60,14 @@ func countPlayers(tickets []*entry) (n int) {
 	return n
 }
 
-// spend counts work that check does not count.
+// spend adds work that check does not count.
 func (r *repairing) spend(n int) {
 	r.s.work += 1 + n
 	r.s.pass.pause(1 + n)
 }
 
-// gather makes a set of tickets with teams that no rule rejects. Teams are as full as possible, or at their minimum.
+// gather builds a set of tickets, assigned to teams, that no rule rejects. If full is true, it fills the
+// teams as far as possible, otherwise to their minimum.
 func (r *repairing) gather(a *entry, full bool) bool {
 	p := r.s.pass.pool
 	teams := p.plans[a.stage].teams
@@ -126,7 +129,7 @@ func (r *repairing) add(e *entry) bool {
 	return false
 }
 
-// roomy returns the teams with room for n players, most room first.
+// roomy returns the teams with room for n players, those with most room first.
 func (r *repairing) roomy(n int) []int {
 	order := make([]int, 0, len(r.room))
 	for t := range r.room {
@@ -140,7 +143,8 @@ func (r *repairing) roomy(n int) []int {
 	return order
 }
 
-// allowed reports whether the set may be part of a match, by locations, players, backfill, and rules that no further ticket repairs.
+// allowed reports whether the set can be part of a match. It checks locations, players, backfill, and the
+// rules whose violation cannot be repaired by adding tickets.
 func (r *repairing) allowed() bool {
 	s, p := r.s, r.s.pass.pool
 	r.spend(len(r.c.tickets) / 8)
@@ -180,7 +184,7 @@ func (r *repairing) allowed() bool {
 	return true
 }
 
-// climb exchanges tickets while that reduces the gap. It reports whether the gap is 0.
+// climb exchanges tickets as long as that reduces the gap. It reports whether the result is a match.
 func (r *repairing) climb() bool {
 	for left := r.gap(); left > 0; {
 		better := r.step(left)
@@ -199,9 +203,10 @@ func (r *repairing) climb() bool {
 	return players <= at.maxTotal
 }
 
-// step makes the first exchange with a gap below left, and returns that gap, or left if there is none.
+// step makes the first exchange that reduces the gap below left, and returns the new gap. If there is none,
+// it returns left.
 func (r *repairing) step(left float64) float64 {
-	for i := 1; i < len(r.c.tickets); i++ { // the anchor stays
+	for i := 1; i < len(r.c.tickets); i++ { // the anchor is never exchanged
 		e := r.c.tickets[i]
 		if e.teams != nil {
 			continue
@@ -232,7 +237,7 @@ func (r *repairing) step(left float64) float64 {
 	return left
 }
 
-// try makes a change, and undoes it unless it is allowed and reduces the gap.
+// try makes a change. If the result is not allowed or does not reduce the gap, it reverts the change.
 func (r *repairing) try(change, back func(), left float64) (now float64, ok bool) {
 	tickets := slices.Clone(r.c.tickets)
 	change()
@@ -250,7 +255,8 @@ func (r *repairing) try(change, back func(), left float64) (now float64, ok bool
 	return left, false
 }
 
-// replace replaces e by o. O becomes the last ticket, because allowed compares the players of that one with all others.
+// replace replaces ticket e by o. o becomes the last ticket, because allowed compares the players of the last
+// ticket with those of all others.
 func (r *repairing) replace(e, o *entry) {
 	swap(r.c.teams[r.teamOf(e)], e, o)
 	k := slices.Index(r.c.tickets, e)
@@ -270,7 +276,7 @@ func (r *repairing) teamOf(e *entry) int {
 	})
 }
 
-// gap returns the distance of the set from satisfying all rules; 0: it is a match.
+// gap returns how far the set is from satisfying all rules. 0 means that it satisfies them.
 func (r *repairing) gap() float64 {
 	s, p := r.s, r.s.pass.pool
 	at := &p.plans[r.stage]
@@ -287,7 +293,8 @@ func (r *repairing) gap() float64 {
 	return sum
 }
 
-// gap returns the distance of a candidate from satisfying a rule: 0 if the rule holds, otherwise between 1 and 2 for each part of it.
+// gap returns how far a candidate is from satisfying a rule. It is 0 if the rule holds, and otherwise between
+// 1 and 2 for each violated part of the rule.
 func (v *evaluator) gap(r *ruleset.Rule, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) float64 {
 	if r.Type == ruleset.Compound {
 		return v.statementGap(r.Statement, rules, attributes, c)
@@ -355,7 +362,7 @@ func scalarGap(r *ruleset.Rule, elem ruleset.Elem, a, b value) float64 {
 	return d
 }
 
-// collectionGap is collectionHolds, as a distance.
+// collectionGap is the gap that corresponds to collectionHolds.
 func collectionGap(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) (far float64) {
 	if t.PerTeam || t.Depth > 2 {
 		inner := ruleset.Type{Elem: t.Elem, Depth: t.Depth - 1}

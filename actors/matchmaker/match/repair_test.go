@@ -8,12 +8,12 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// needy are rule sets with rules that need somebody, and how many single players or parties wait for each.
+// needy are rule sets whose rules require certain players, with the number of tickets for each.
 var needy = []struct {
 	name, rules string
 	tickets     int
-	party       int // the largest
-	healers     int // of 100 players
+	party       int // maximum number of players of a ticket
+	healers     int // number of healers among 100 players; negative as in needyTickets
 }{
 	{"a healer in each team, who come last", `"teams":[{"name":"t","minPlayers":5,"maxPlayers":5,"quantity":2}],
 		"rules":[{"name":"R","type":"collection","operation":"contains","measurements":["teams[*].players.attributes[role]"],"referenceValue":"healer","minCount":1}]}`, 24, 1, -4},
@@ -40,7 +40,8 @@ var needy = []struct {
 
 const needyAttributes = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"role","type":"string"},{"name":"map","type":"string"},{"name":"skill","type":"number"},{"name":"modes","type":"string_list"}],`
 
-// needyTickets makes tickets of which healers percent are healers; a negative number is that many, who come last.
+// needyTickets creates n tickets. healers is the percentage of healers. If it is negative, the last -healers
+// tickets are healers.
 func needyTickets(n, party, healers int, seed uint64) []Ticket {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	all := make([]Ticket, n)
@@ -63,7 +64,7 @@ func needyTickets(n, party, healers int, seed uint64) []Ticket {
 	return all
 }
 
-// matchedBy runs one pass and returns how many players it matches, and the tickets that it leaves.
+// matchedBy runs one pass. It returns the number of matched players and the remaining tickets.
 func matchedBy(t *testing.T, set *ruleset.RuleSet, tickets []Ticket, o Options) (n int, left []Ticket) {
 	t.Helper()
 	pool := New(set, o)
@@ -86,7 +87,8 @@ func matchedBy(t *testing.T, set *ruleset.RuleSet, tickets []Ticket, o Options) 
 	return n, left
 }
 
-// greedy returns how many players are matched by sets that are drawn at random, without a rule that forbids more: with the evaluations that a pass has.
+// greedy returns the number of players matched by random sets of tickets that no rule rejects, with the
+// number of evaluations of a pass.
 func greedy(t *testing.T, set *ruleset.RuleSet, tickets []Ticket, seed uint64) (n int) {
 	t.Helper()
 	pool := New(set, Options{})
@@ -120,8 +122,8 @@ func greedy(t *testing.T, set *ruleset.RuleSet, tickets []Ticket, seed uint64) (
 	return n
 }
 
-// A search that draws at random, with the evaluations of a pass, finds no match among the tickets that a pass leaves; and repair loses
-// nothing.
+// Among the tickets that a pass leaves, a random search with the same number of evaluations finds no match.
+// Repair does not reduce the number of matched players.
 func TestRulesThatNeedSomebody(t *testing.T) {
 	seeds := 5
 	if testing.Short() {

@@ -6,10 +6,11 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// tolerance is the excess of a distance over its bounds that is ignored (flexmatch.md 7.2).
+// tolerance is how much a distance may exceed its limit (flexmatch.md 7.2).
 const tolerance = 1e-9
 
-// holds reports whether a rule holds for a candidate. Compound statements use the rules of the same stage.
+// holds reports whether a rule holds for a candidate. rules are all rules of the same stage; compound
+// statements refer to them.
 func (v *evaluator) holds(r *ruleset.Rule, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) bool {
 	switch r.Type {
 	case ruleset.Compound:
@@ -55,7 +56,8 @@ func refDepth(r *ruleset.Reference) int {
 	return r.Expr.Type.Depth
 }
 
-// reference computes a referenceValue, and whether it has a value of any player. A literal counts as one.
+// reference evaluates a referenceValue. seen reports whether the value depends on any player; it is also true
+// for a literal.
 func (v *evaluator) reference(r *ruleset.Rule, c *candidate) (ref value, seen bool) {
 	switch x := r.Reference; {
 	case x == nil:
@@ -77,7 +79,7 @@ func (v *evaluator) reference(r *ruleset.Rule, c *candidate) (ref value, seen bo
 	}
 }
 
-// each calls f with each scalar that has a value, until f returns false.
+// each calls f for each defined scalar in a nested list, until f returns false.
 func each(a value, depth int, f func(value) bool) bool {
 	if depth == 0 {
 		return a.undefined || f(a)
@@ -109,7 +111,8 @@ func compare(op string, elem ruleset.Elem, a, b value) bool {
 	return a.num >= b.num
 }
 
-// compareWithin evaluates a comparison without a reference: all values of each innermost list are equal, or all differ.
+// compareWithin evaluates a comparison without a referenceValue: all values of each innermost list must be
+// equal, or all must be different.
 func compareWithin(op string, t ruleset.Type, a value) bool {
 	if t.Depth == 0 {
 		return true
@@ -146,7 +149,8 @@ func countHolds(r *ruleset.Rule, n int) bool {
 	return (r.MinCount == nil || float64(n) >= *r.MinCount) && (r.MaxCount == nil || float64(n) <= *r.MaxCount)
 }
 
-// collectionHolds evaluates a collection rule for one measurement. A list per team must hold for each team.
+// collectionHolds evaluates a collection rule for one measurement. If the measurement has one list per team,
+// the rule must hold for each team.
 func collectionHolds(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) bool {
 	if t.PerTeam || t.Depth > 2 {
 		inner := ruleset.Type{Elem: t.Elem, Depth: t.Depth - 1}
@@ -157,7 +161,7 @@ func collectionHolds(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) b
 		}
 		return true
 	}
-	collections := a.list // of lists; a plain list is one collection
+	collections := a.list // a list of lists; a plain list counts as one collection
 	if t.Depth == 1 {
 		collections = []value{a}
 	}
@@ -178,7 +182,7 @@ func collectionHolds(r *ruleset.Rule, t ruleset.Type, a, ref value, seen bool) b
 	return true
 }
 
-// containing counts the elements of a list that are a text, or lists with it.
+// containing counts the elements of a list that equal a text, or that are lists containing it.
 func containing(t ruleset.Type, a, text value) (n int) {
 	for i := range a.list {
 		if t.Depth == 1 && a.list[i].str == text.str || t.Depth == 2 && contains(a.list[i].list, text.str) {
@@ -188,7 +192,7 @@ func containing(t ruleset.Type, a, text value) (n int) {
 	return n
 }
 
-// countIn counts the distinct values of a list that are also in a reference.
+// countIn counts the distinct values of a list that are also in the reference.
 func countIn(list []value, ref value, depth int) int {
 	n := 0
 	for i := range list {
@@ -199,7 +203,8 @@ func countIn(list []value, ref value, depth int) int {
 	return n
 }
 
-// latencyHolds evaluates a latency rule (flexmatch.md 7.4): at least one location must satisfy it for all tickets.
+// latencyHolds evaluates a latency rule (flexmatch.md 7.4): there must be a location that satisfies it for
+// all tickets.
 func latencyHolds(r *ruleset.Rule, tickets []*entry) bool {
 next:
 	for _, first := range tickets[0].reports {
@@ -259,7 +264,7 @@ func batchHolds(r *ruleset.Rule, t ruleset.AttributeType, tickets []*entry) bool
 
 func (v *evaluator) statement(s *ruleset.Statement, rules []*ruleset.Rule, attributes []ruleset.Attribute, c *candidate) bool {
 	switch s.Op {
-	case "and", "or": // the first argument of the other value decides
+	case "and", "or": // an argument that is false decides an and, and one that is true decides an or
 		for _, a := range s.Args {
 			if holds := v.statement(a, rules, attributes, c); holds == (s.Op == "or") {
 				return holds

@@ -7,20 +7,21 @@ import (
 	"troupe/actors/matchmaker/ruleset"
 )
 
-// search finds the best match for an anchor (flexmatch.md 11.2), depth first over sets of tickets in the order of candidates. It tries
-// sets with a candidate before those without. So the first complete set of a size is the one that the specification prefers.
+// search finds the best match for an anchor (flexmatch.md 11.2). It is a depth-first search over sets of
+// tickets, in the order of candidates: sets that contain a candidate are tried before those without it. So of
+// all complete sets of a size, the first one found is the one that the specification prefers.
 type search struct {
 	pass *Pass
 	eval evaluator
 
 	work, budget int
-	repaired     int  // part of work that repair did
+	repaired     int  // the part of work that repair used
 	exact        bool // the result must be exact
-	weight       int  // of evaluated rules, not yet added to work
+	weight       int  // weight of evaluated rules that is not yet added to work
 	stopped      bool // the budget is spent
-	unproven     bool // sets were left out: finding nothing proves nothing
-	limit        int  // maximum of players of a match
-	need         int  // minimum of players of a match
+	unproven     bool // some sets were not tried, so finding nothing does not prove that there is no match
+	limit        int  // maximum number of players of the match
+	need         int  // minimum number of players of the match
 	tickets      []*entry
 	levels       []*level
 	crowd        candidate
@@ -30,14 +31,14 @@ type search struct {
 	sizes        []int
 }
 
-// level is the state after adding one more ticket.
+// level is the state of the search after one more ticket was added.
 type level struct {
-	rest      set // the candidates that may follow
+	rest      set // the candidates that can still be added
 	low, high []float64
 	stage     int
 	players   int
-	most      int // maximum of players that can follow
-	room      int // maximum of players of the match, because of a backfill ticket
+	most      int // maximum number of players that can still be added
+	room      int // maximum number of players of the match because of its backfill ticket
 	mask      uint64
 	backfill  bool
 }
@@ -50,7 +51,7 @@ type found struct {
 	teams   [][]seat
 }
 
-// run searches for a match with an anchor, and emits it.
+// run searches for a match with anchor a. If it finds one, it emits the match.
 func (s *search) run(a *entry) {
 	p, b := s.pass.pool, &s.pass.batch
 	s.repaired = 0
@@ -94,7 +95,8 @@ func (s *search) run(a *entry) {
 	}
 }
 
-// explore searches from an anchor, whose level is the first. After firstTry fruitless evaluations it tries repair, and then goes on.
+// explore searches for a match with anchor a; root is its level. If firstTry evaluations find nothing, it
+// tries repair, and if that fails, it searches again with the full budget.
 func (s *search) explore(a *entry, root *level) {
 	most := s.budget
 	if s.exact || s.pass.pool.options.noRepair {
@@ -119,7 +121,7 @@ func (s *search) level(depth int) *level {
 	return s.levels[depth]
 }
 
-// candidates returns the tickets that may be in a match with an anchor, by the rules that cost little.
+// candidates returns the tickets that can be in a match with anchor a, as far as the cheap rules tell.
 func (s *search) candidates(a *entry) set {
 	p, b := s.pass.pool, &s.pass.batch
 	rest := b.alive
@@ -149,7 +151,7 @@ func (s *search) candidates(a *entry) set {
 	return b.unlike(out, a)
 }
 
-// fitting removes tickets with more players.
+// fitting removes the tickets with more than the given number of players.
 func (b *batch) fitting(s set, players int) set {
 	for i := range b.sizes {
 		if b.sizes[i].n > players {
@@ -159,7 +161,7 @@ func (b *batch) fitting(s set, players int) set {
 	return s
 }
 
-// unlike removes tickets that name a player of e.
+// unlike removes the tickets that name a player of e.
 func (b *batch) unlike(s set, e *entry) set {
 	for both := s.and(&b.shared); b.shared.has(e.pos) && !both.empty(); {
 		i := both.first()
@@ -171,7 +173,8 @@ func (b *batch) unlike(s set, e *entry) set {
 	return s
 }
 
-// canReach reports whether the candidates have enough players at one location and in the first range. It lowers the limit to theirs.
+// canReach reports whether the candidates include enough players at one location and within the first range.
+// It lowers s.limit to the maximum possible.
 func (s *search) canReach(a *entry, root *level) bool {
 	b, at := &s.pass.batch, &s.pass.pool.plans[a.stage]
 	if b.players(&root.rest) < s.need-a.n {
@@ -185,7 +188,7 @@ func (s *search) canReach(a *entry, root *level) bool {
 	return s.limit >= max(s.need, a.n) && (!a.backfill || !root.rest.empty())
 }
 
-// window returns the maximum of players of candidates within one range that includes the anchor.
+// window returns the maximum number of players of candidates within one range that includes the anchor.
 func (s *search) window(a *entry, at *plan, part *set) int {
 	b := &s.pass.batch
 	if len(at.ranges) == 0 || math.IsInf(at.ranges[0].max, 1) {
@@ -209,7 +212,7 @@ func (s *search) window(a *entry, at *plan, part *set) int {
 	return most
 }
 
-// extend tries each candidate of a level, and then the set without another one.
+// extend tries to add each candidate of a level, and then checks the set without another candidate.
 func (s *search) extend(depth int) {
 	p, b := s.pass.pool, &s.pass.batch
 	l := s.levels[depth]
@@ -248,7 +251,8 @@ func (s *search) extend(depth int) {
 	}
 }
 
-// fits computes the next level: one more ticket, and the later candidates that may follow. It reports whether a match is possible.
+// fits computes the next level: the set with ticket e added, and the later candidates that can still be
+// added. It reports whether a match is possible.
 func (s *search) fits(depth int, e *entry, rest set) bool {
 	p, b := s.pass.pool, &s.pass.batch
 	next, l := s.level(depth+1), s.levels[depth]
@@ -284,7 +288,8 @@ func (s *search) fits(depth int, e *entry, rest set) bool {
 	return next.players+next.most >= s.need && next.players+next.most > s.best.players
 }
 
-// allowed reports whether the set may become a match, by the room of teams and the rules whose violation no further ticket can repair.
+// allowed reports whether the set can become a match. It checks the room of the teams, and the rules whose
+// violation cannot be repaired by adding tickets.
 func (s *search) allowed(depth int) bool {
 	p := s.pass.pool
 	at := &p.plans[s.levels[depth].stage]
@@ -310,12 +315,13 @@ func (s *search) seatCrowd() {
 	s.crowd.seatAll(s.tickets)
 }
 
-// inRanges reports whether the lowest and highest key already decide a rule.
+// inRanges reports whether a rule is already decided by the lowest and highest key.
 func (at *plan) inRanges(r *ruleset.Rule) bool {
 	return slices.ContainsFunc(at.ranges, func(k rangeRule) bool { return k.rule == r.Index && k.party == r.Party })
 }
 
-// free is the weight of rules that one evaluation includes. The weight above it counts as further evaluations.
+// free is the weight that counts as one evaluation: evaluating rules with a total weight of free adds 1 to
+// work.
 const free = 4
 
 // check evaluates a rule and counts the result.
@@ -328,7 +334,7 @@ func (s *search) check(r *ruleset.Rule, rules []*ruleset.Rule, c *candidate) boo
 	return s.count(r, s.eval.holds(r, rules, s.pass.pool.set.Attributes, c))
 }
 
-// count counts the result of a rule, and returns it.
+// count counts the result of a rule and returns it.
 func (s *search) count(r *ruleset.Rule, ok bool) bool {
 	if s.counts == nil {
 		s.counts = s.pass.pool.counts(0)
@@ -341,7 +347,7 @@ func (s *search) count(r *ruleset.Rule, ok bool) bool {
 	return ok
 }
 
-// counts returns counts of so many passed evaluations of each rule.
+// counts returns a RuleCount for each rule, with the given number of passed evaluations.
 func (p *Pool) counts(passed int) []RuleCount {
 	counts := make([]RuleCount, 0, len(p.set.Rules))
 	for _, r := range p.set.Rules {
@@ -350,7 +356,8 @@ func (p *Pool) counts(passed int) []RuleCount {
 	return counts
 }
 
-// packs reports whether the parties of the set fit into teams, besides single players. After 1000 trials it reports true.
+// packs reports whether the parties in the set (tickets with several players) fit into the teams. After 1000
+// trials it gives up and returns true.
 func (s *search) packs(room []int) bool {
 	s.sizes = s.sizes[:0]
 	for _, e := range s.tickets {
@@ -393,7 +400,7 @@ func pack(sizes, room []int, trials *int) bool {
 	return false
 }
 
-// complete reports whether the set is a match, and assigns its teams.
+// complete reports whether the set is a match, and assigns its tickets to teams.
 func (s *search) complete(l *level) bool {
 	p := s.pass.pool
 	at := &p.plans[l.stage]

@@ -51,7 +51,7 @@ type vector struct {
 	Left []string `json:"left"`
 }
 
-// attribute makes a value of plain JSON.
+// attribute converts a JSON value to an attribute value.
 func attribute(v any) ruleset.Value {
 	switch v := v.(type) {
 	case string:
@@ -91,7 +91,7 @@ func parse(t testing.TB, body string) *ruleset.RuleSet {
 	return assert.Value(ruleset.Parse(body, ruleset.Options{}))(t)
 }
 
-// pass runs a whole pass.
+// pass runs a complete pass.
 func pass(p *Pool, now time.Time, seed uint64) []Match {
 	s := p.Begin(now, seed)
 	for !s.Step(1000) {
@@ -117,8 +117,8 @@ func playersOf(t Team) []string {
 	return all
 }
 
-// FM-5, and by them FM-12 (V09), FM-14 (V17), FM-15 (V04 to V06), FM-16 (V07), FM-17 (V28), FM-18 (V22, V23), FM-19 (V24), FM-20 (V25 to V27):
-// the vectors of testdata/vectors.md.
+// FM-5, and thereby FM-12 (V09), FM-14 (V17), FM-15 (V04 to V06), FM-16 (V07), FM-17 (V28), FM-18 (V22, V23),
+// FM-19 (V24), FM-20 (V25 to V27): the vectors of testdata/vectors.md.
 func TestVectors(t *testing.T) {
 	text := assert.Value(os.ReadFile("testdata/vectors.md"))(t)
 	blocks := strings.Split(string(text), "```json vector\n")[1:]
@@ -187,7 +187,7 @@ func compareMatch(t *testing.T, got Match, want vectorMatch) {
 	}
 }
 
-// The fill order of teams.
+// Teams are filled in the specified order.
 func TestTeamsFillInOrder(t *testing.T) {
 	small := []ruleset.Team{{Name: "Red", Min: 5, Max: 10}, {Name: "Blue", Min: 5, Max: 10}, {Name: "Green", Min: 2, Max: 3}}
 	large := []ruleset.Team{{Name: "Monsters", Min: 5, Max: 5}}

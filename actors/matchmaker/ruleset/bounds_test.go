@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The largest rule sets cost their bound: 200 players, deep nesting, as many rules, steps and members of statements as a body has room
-// for, and values that are lists or very deep.
+// The cost of the largest rule sets is limited. They have 200 players, deep nesting, as many rules, steps and
+// statement members as a rule set has room for, and values that are lists or deeply nested.
 func TestLargestRuleSetsCostTheirBound(t *testing.T) {
 	steps := func(n int, value string) string {
 		all := make([]string, n)
@@ -33,7 +33,7 @@ func TestLargestRuleSetsCostTheirBound(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		body string
-		code Code // empty: valid
+		code Code // "" if the rule set is valid
 	}{
 		"200 players, one team each":  {"{" + v + "," + attr + `,"algorithm":{"strategy":"balanced","balancedAttribute":"skill"},"teams":[{"name":"red","minPlayers":1,"maxPlayers":1,"quantity":200}]}`, ""},
 		"ten nested functions":        {measured("avg(" + strings.Repeat("flatten(", 9) + "teams[*].players.attributes[skill]" + strings.Repeat(")", 10)), ""},

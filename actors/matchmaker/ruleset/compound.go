@@ -29,10 +29,10 @@ func (p *parser) compounds() {
 	}
 }
 
-// statementParser parses by the grammar of flexmatch.md 7.7.
+// statementParser parses a statement by the grammar of flexmatch.md 7.7.
 type statementParser struct {
 	p      *parser
-	before int // statements may only name rules before this one
+	before int // a statement may only name rules with an index below this
 	rest   string
 }
 
@@ -54,7 +54,7 @@ func (s *statementParser) parse(depth int) (*Statement, string) {
 	}
 	out := &Statement{Op: word}
 	for {
-		s.rest = s.rest[1:] // the parenthesis, or a comma
+		s.rest = s.rest[1:] // skips the parenthesis or comma
 		arg, problem := s.parse(depth + 1)
 		if problem != "" {
 			return nil, problem
@@ -81,7 +81,7 @@ func (s *statementParser) parse(depth int) (*Statement, string) {
 	return out, ""
 }
 
-// member is a rule that a statement names.
+// member parses the name of a rule in a statement.
 func (s *statementParser) member(name string) (*Statement, string) {
 	if name == "" {
 		return nil, "The name of a rule is missing."

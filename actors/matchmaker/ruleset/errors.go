@@ -2,7 +2,7 @@ package ruleset
 
 import "fmt"
 
-// Code names the check of flexmatch.md 10 that a rule set failed. Messages to clients begin with it.
+// Code identifies the check of flexmatch.md 10 that a rule set failed. Messages to clients begin with it.
 type Code string
 
 // The codes, in the order of the checks.
@@ -30,14 +30,14 @@ const (
 	ErrUnknownProperty Code = "E_UNKNOWN_PROPERTY" // with Options.Strict only
 )
 
-// Error is the first check that a rule set failed.
+// Error describes the first check that a rule set failed.
 type Error struct {
 	Code   Code
-	Path   string // the place as a JSON path, such as $.rules[0].measurements[1]
+	Path   string // position as a JSON path, such as $.rules[0].measurements[1]
 	Reason string // one sentence
 }
 
-// Error returns code, path and sentence.
+// Error returns the code, the path and the reason.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %s", e.Code, e.Path, e.Reason) }
 
 // Warning is a probable mistake in a valid rule set.
@@ -46,5 +46,5 @@ type Warning struct {
 	Reason string
 }
 
-// String returns path and sentence.
+// String returns the path and the reason.
 func (w Warning) String() string { return w.Path + ": " + w.Reason }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// maxWait is the longest request timeout; no ticket reaches a later step.
+// maxWait is the longest request timeout. No ticket reaches a step after it.
 const maxWait = 43200 * time.Second
 
-// step is one step of an expansion, parsed.
+// step is a parsed step of an expansion.
 type step struct {
 	at    time.Duration
 	apply func(*Stage)
@@ -44,7 +44,7 @@ func (p *parser) expansions() {
 	p.stages(all)
 }
 
-// setter checks a value and returns a function that sets it, or nil after a failure.
+// setter checks the value of a step and returns a function that applies it, or nil if the check fails.
 type setter struct {
 	base any // the value before the first step
 	set  func(v any, path string) func(*Stage)
@@ -166,7 +166,7 @@ func (p *parser) ruleTarget(names []string, property, path string) setter {
 	}}
 }
 
-// ruleValue checks the value of a step for one rule, and returns a function that sets it.
+// ruleValue checks the value of a step for one rule. It returns a function that sets the value.
 func (p *parser) ruleValue(r *Rule, property string, v any, path string) func(*Rule) {
 	word := func(allowed []string) string {
 		s, _ := v.(string)
@@ -178,7 +178,7 @@ func (p *parser) ruleValue(r *Rule, property string, v any, path string) func(*R
 	switch property {
 	case "operation":
 		if r.Type == Collection {
-			// Another operation would need a reference of another type.
+			// Another operation would need a referenceValue of another type.
 			p.fail(ErrExpansionSteps, path, "The operation of a collection rule does not change.")
 			return nil
 		}
@@ -261,7 +261,7 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// stages computes the stage from each wait time on. Stages share unchanged rules.
+// stages computes a stage for each wait time. Stages share the rules that do not change.
 func (p *parser) stages(all [][]step) {
 	times := []time.Duration{0}
 	for _, steps := range all {

@@ -9,7 +9,7 @@ import (
 // Elem is the type of the innermost values of an expression.
 type Elem string
 
-// The elements.
+// The element types.
 const (
 	NumberElem Elem = "number"
 	StringElem Elem = "string"
@@ -18,14 +18,14 @@ const (
 	teamElem   Elem = "team"
 )
 
-// Type is the type of an expression: Depth lists around an element (flexmatch.md 6.2).
+// Type is the type of an expression: an element in Depth nested lists (flexmatch.md 6.2).
 type Type struct {
 	Elem    Elem
 	Depth   int
 	PerTeam bool // the outermost list has one entry for each team
 }
 
-// String writes the type as the specification does.
+// String formats the type as the specification does.
 func (t Type) String() string {
 	return strings.Repeat("List<", t.Depth) + string(t.Elem) + strings.Repeat(">", t.Depth)
 }
@@ -48,7 +48,7 @@ const (
 
 var functions = []Func{Min, Max, Avg, Median, Sum, Count, Stddev, Flatten, SetIntersection}
 
-// Expr is a compiled expression: a function of Arg, or a path.
+// Expr is a compiled expression. It is either the function Func of Arg, or a Path.
 type Expr struct {
 	Func Func
 	Arg  *Expr
@@ -69,19 +69,19 @@ const (
 // Path selects values of the players of some teams.
 type Path struct {
 	Teams     []int // indexes of team instances
-	All       bool  // teams[*]
-	Multi     bool  // the values are a list per team
+	All       bool  // the path begins with teams[*]
+	Multi     bool  // the values are one list per team
 	Member    Member
-	Attribute int // for AttributeOf
+	Attribute int // index of the attribute if Member is AttributeOf
 }
 
-// syntaxError says where and why a text is not an expression.
+// syntaxError tells where and why a text is not a valid expression.
 type syntaxError struct {
-	at     int // byte
+	at     int // byte offset
 	reason string
 }
 
-// pathText is a path whose teams and attributes are not resolved.
+// pathText is a parsed path whose teams and attributes are not resolved yet.
 type pathText struct {
 	teams     []string
 	players   bool
@@ -89,13 +89,13 @@ type pathText struct {
 	attribute string
 }
 
-// exprText is an expression whose paths are not resolved.
+// exprText is a parsed expression whose path is not resolved yet.
 type exprText struct {
 	funcs []Func // outermost first
 	path  pathText
 }
 
-// parseExpr parses by the grammar of flexmatch.md 6.1.
+// parseExpr parses a text by the grammar of flexmatch.md 6.1.
 func parseExpr(text string) (exprText, *syntaxError) {
 	var e exprText
 	rest := strings.TrimSpace(text)
@@ -179,7 +179,7 @@ func cutName(text string) (name, rest string, ok bool) {
 	return name, rest, ok && !strings.Contains(name, "[")
 }
 
-// expression parses and types an expression. It returns nil after a failure.
+// expression parses an expression and determines its type. It returns nil if that fails.
 func (p *parser) expression(text, path string) *Expr {
 	if p.failed() {
 		return nil
@@ -252,7 +252,8 @@ func (p *parser) resolve(text pathText, path string) *Expr {
 	return &Expr{Path: out, Type: t}
 }
 
-// lookUpTeam returns the instances of a team name, and whether the name may have several.
+// lookUpTeam returns the instances of a team name. many reports whether the name stands for several
+// instances.
 func (p *parser) lookUpTeam(name string) (found []int, many bool) {
 	if name == "*" {
 		for i := range p.set.Teams {
@@ -274,7 +275,8 @@ func (p *parser) lookUpTeam(name string) (found []int, many bool) {
 	return nil, false
 }
 
-// result returns the type of a function's result for the type of its argument (flexmatch.md 6.3).
+// result returns the type of the result of function f for an argument of type t (flexmatch.md 6.3). It
+// returns false if f does not accept t.
 func (f Func) result(t Type) (Type, bool) {
 	if t.Elem == teamElem {
 		return t, false

@@ -13,12 +13,12 @@ import (
 	"unicode/utf8"
 )
 
-// Options change what Parse accepts.
+// Options configure Parse.
 type Options struct {
-	Strict bool // unknown properties are errors, not warnings
+	Strict bool // unknown properties are errors instead of warnings
 }
 
-// parser reads one rule set. It keeps the first failure only, and skips the phases after it.
+// parser parses one rule set. It records only the first failure, and skips the phases after that.
 type parser struct {
 	options  Options
 	set      *RuleSet
@@ -28,11 +28,11 @@ type parser struct {
 	firstErr *Error
 }
 
-// definition is a team as the rule set declares it.
+// definition is a team definition in the rule set.
 type definition struct {
 	name      string
 	first     int      // index of its first instance
-	instances []string // their names
+	instances []string // the names of its instances
 }
 
 // object is a JSON object with its path.
@@ -43,7 +43,7 @@ type object struct {
 
 func (o object) at(key string) string { return o.path + "." + key }
 
-// Parse validates and compiles a body. Its error is always an *Error.
+// Parse validates and compiles a rule set. Its error is always an *Error.
 func Parse(body string, o Options) (*RuleSet, error) {
 	p := &parser{options: o, set: &RuleSet{}}
 	for _, phase := range []func(){
@@ -152,7 +152,7 @@ func (p *parser) attributes() {
 	}
 }
 
-// value reads a JSON value of type T; nil if its type differs.
+// value reads a JSON value of type t. It returns nil if the value has another type.
 func value(t AttributeType, v any) *Value {
 	out := &Value{Type: t}
 	switch t {
@@ -201,7 +201,7 @@ func (p *parser) teams() {
 		p.fail(ErrTeamsMissing, "$.teams", "A rule set needs at least one team.")
 		return
 	}
-	// Names are checked before sizes. Quantities are part of names.
+	// Names are checked before sizes. The names of instances depend on the quantities.
 	quantities := make([]int, len(all))
 	for i, o := range all {
 		if v := o.m["quantity"]; v == nil {
@@ -220,7 +220,7 @@ func (p *parser) teams() {
 		}
 		d := definition{name: name, instances: []string{name}}
 		names := d.instances
-		if q := min(quantities[i], MaxPlayers+1); q > 1 { // one above the limit is enough for the refusal
+		if q := min(quantities[i], MaxPlayers+1); q > 1 { // one above the limit is enough to make the check fail
 			d.instances = make([]string, q)
 			for i := range d.instances {
 				d.instances[i] = name + "_" + strconv.Itoa(i+1)
@@ -253,7 +253,7 @@ func (p *parser) teams() {
 		}
 		d := &p.defs[i]
 		if d.first = len(p.set.Teams); d.first > MaxPlayers {
-			continue // too many; the phase large reports it
+			continue // too many players; the phase large reports it
 		}
 		for _, n := range d.instances {
 			p.set.Teams = append(p.set.Teams, Team{n, low, min(high, MaxPlayers+1)})
@@ -391,7 +391,7 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// number reads a JSON number, or a string with a number.
+// number reads a JSON number, or a string that contains a number.
 func number(v any) (float64, bool) {
 	text := ""
 	switch v := v.(type) {
@@ -407,7 +407,7 @@ func number(v any) (float64, bool) {
 	return n, err == nil && !math.IsInf(n, 0)
 }
 
-// integer reads a non-negative whole number, or returns -1.
+// integer reads a non-negative integer. It returns -1 for any other value.
 func integer(v any) int {
 	n, ok := number(v)
 	if !ok || n != math.Trunc(n) || n < 0 || n > 1e9 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// properties has the properties of each kind of object.
+// properties lists the allowed properties of each kind of object.
 var properties = map[string][]string{
 	"":                    {"name", "ruleLanguageVersion", "playerAttributes", "algorithm", "teams", "rules", "expansions"},
 	"playerAttributes":    {"name", "type", "default"},
@@ -60,7 +60,8 @@ func (p *parser) ruleTypes() {
 	}
 }
 
-// ruleProperties reads all properties but expressions and statements, and checks that the required ones are there.
+// ruleProperties reads all properties except expressions and statements. It checks that required properties
+// exist.
 func (p *parser) ruleProperties() {
 	for i, o := range p.rules {
 		r := p.set.Rules[i]
@@ -193,7 +194,7 @@ func (p *parser) sortProperties(o object, r *Rule) {
 	}
 }
 
-// declared reads a property that names a player attribute of one of the types.
+// declared reads a property that must be the name of a declared player attribute of one of the allowed types.
 func (p *parser) declared(o object, key string, r *Rule, allowed ...AttributeType) {
 	name, ok := o.m[key].(string)
 	if !ok {
@@ -270,7 +271,7 @@ func (p *parser) measurementTypes(o object, r *Rule) {
 	}
 }
 
-// reference reads a referenceValue (flexmatch.md 6.4) of a rule or of its expansion.
+// reference reads a referenceValue (flexmatch.md 6.4) of a rule or of an expansion step.
 func (p *parser) reference(r *Rule, v any, path string, code Code) *Reference {
 	elem := r.Measurements[0].Type.Elem
 	if list, ok := texts(v); ok && r.Type == Collection && r.Operation == ReferenceCount {
@@ -284,7 +285,7 @@ func (p *parser) reference(r *Rule, v any, path string, code Code) *Reference {
 		p.fail(code, path, "The referenceValue must fit the measurements, which are %ss; it is %s.", elem, kindOf(v))
 		return nil
 	}
-	if r.Type == Collection && r.Operation == Contains || !strings.ContainsAny(text, "[(") { // it was not meant as an expression
+	if r.Type == Collection && r.Operation == Contains || !strings.ContainsAny(text, "[(") { // text that is not meant to be an expression
 		switch {
 		case elem == NumberElem:
 			p.fail(code, path, "The referenceValue must be a number or an expression of numbers; %s is neither.", quote(text))
@@ -309,7 +310,7 @@ func (p *parser) reference(r *Rule, v any, path string, code Code) *Reference {
 	return &Reference{Expr: e}
 }
 
-// unknownProperties finds properties that the language does not have.
+// unknownProperties reports properties that the language does not define.
 func (p *parser) unknownProperties() {
 	p.unknown(p.body, "")
 	if m, ok := p.body.m["algorithm"].(map[string]any); ok {

@@ -7,33 +7,35 @@ import (
 
 // Limits of the language.
 const (
-	MaxCharacters    = 65535 // of a body
-	MaxSmallPlayers  = 40    // of a small match
-	MaxPlayers       = 200   // of a large match
-	MaxAttributes    = 100   // of a rule set; each takes memory in every ticket
-	MaxStages        = 100   // wait times of all expansions; each takes memory for all rules
+	MaxCharacters    = 65535 // length of a rule set
+	MaxSmallPlayers  = 40    // players of a small match
+	MaxPlayers       = 200   // players of a large match
+	MaxAttributes    = 100   // attributes of a rule set; each takes memory in every ticket
+	MaxStages        = 100   // different wait times of all expansions; each takes memory for all rules
 	maxTeamName      = 128
-	maxNesting       = 16 // of functions in an expression, and of operators in a statement
+	maxNesting       = 16 // nested functions in an expression, and nested operators in a statement
 	maxWarnings      = 100
-	maxQuotedSnippet = 60 // characters of the rule set that an error repeats
+	maxQuotedSnippet = 60 // characters of the rule set that an error message quotes
 )
 
-// RuleSet is a valid rule set. It is immutable; any goroutine may read it.
+// RuleSet is a valid rule set. It is immutable and safe for concurrent use.
 type RuleSet struct {
 	Name       string
 	Attributes []Attribute
 	Algorithm  Algorithm
-	Teams      []Team // one for each instance, in the order of declaration
+	Teams      []Team // one per instance, in the order of declaration
 	Rules      []*Rule
-	Stages     []Stage // at least one, which starts at age 0; by age
+	Stages     []Stage // sorted by From; the first stage begins at age 0
 	Changes    []Change
 	Warnings   []Warning
 
-	// Symmetric says that no rule and no expansion names a single team. Then teams with equal limits are interchangeable.
+	// Symmetric means that no rule and no expansion refers to a single team. Then teams with equal limits are
+	// interchangeable.
 	Symmetric bool
 }
 
-// Large reports whether matches may have more than 40 players. The algorithm for large matches forms them.
+// Large reports whether matches may have more than 40 players. Such matches are formed by the algorithm for
+// large matches.
 func (r *RuleSet) Large() bool { return totalPlayers(r.Teams) > MaxSmallPlayers }
 
 // Attribute returns the index of a declared attribute, or -1.
@@ -46,7 +48,7 @@ func (r *RuleSet) Team(name string) int {
 	return slices.IndexFunc(r.Teams, func(t Team) bool { return t.Name == name })
 }
 
-// StageAt returns the index of the stage in force at a reference age.
+// StageAt returns the index of the stage in force at the given age.
 func (r *RuleSet) StageAt(age time.Duration) int {
 	later := slices.IndexFunc(r.Stages, func(s Stage) bool { return age < s.From })
 	if later < 0 {
@@ -58,7 +60,7 @@ func (r *RuleSet) StageAt(age time.Duration) int {
 // AttributeType is the type of a player attribute.
 type AttributeType string
 
-// The types, as rule sets name them.
+// The attribute types; the values are those in rule sets.
 const (
 	String          AttributeType = "string"
 	Number          AttributeType = "number"
@@ -70,10 +72,10 @@ const (
 type Attribute struct {
 	Name    string
 	Type    AttributeType
-	Default *Value // nil: players must have the attribute
+	Default *Value // nil if players must have the attribute
 }
 
-// Value is the value of a player attribute. Type says which field is used.
+// Value is the value of a player attribute. Type determines which field is used.
 type Value struct {
 	Type AttributeType
 	S    string
@@ -84,8 +86,8 @@ type Value struct {
 
 // Team is one instance of a team definition.
 type Team struct {
-	Name     string // with a number if the quantity is more than 1
-	Min, Max int    // players
+	Name     string // ends with a number if the quantity is greater than 1
+	Min, Max int    // number of players
 }
 
 // The values of the algorithm block.
@@ -106,20 +108,20 @@ const (
 	BackfillLow    = "low"
 )
 
-// Algorithm is the algorithm block, with its defaults.
+// Algorithm is the algorithm block, with defaults filled in.
 type Algorithm struct {
 	Strategy          string // how matches are formed
 	Batching          string // how a pool is split into batches
 	BalancedAttribute int    // index, or -1
 	SortBy            []int  // indexes of attributes
-	ExpansionAge      string // the ticket whose age counts for expansions
-	Backfill          string // when backfill tickets are matched
+	ExpansionAge      string // which ticket's age counts for expansions
+	Backfill          string // priority of backfill tickets
 }
 
 // RuleType is one of the nine types of rules.
 type RuleType string
 
-// The types of rules. Two names differ from the specification's only in Go.
+// The types of rules. The values are those in rule sets.
 const (
 	Comparison    RuleType = "comparison"
 	Distance      RuleType = "distance"
@@ -134,10 +136,11 @@ const (
 // IsSort reports whether rules of the type only order candidates.
 func (t RuleType) IsSort() bool { return t == DistanceSort || t == AbsoluteSort }
 
-// Aggregation says how the values of a party are combined.
+// Aggregation determines how the values of a party are combined.
 type Aggregation string
 
-// The aggregations. Without one, a collection rule uses each player's list separately (NoAggregation), and other rules use Average.
+// The aggregations. If a rule has none, a collection rule uses each player's list separately (NoAggregation),
+// and other rules use Average.
 const (
 	NoAggregation Aggregation = ""
 	Average       Aggregation = "avg"
@@ -161,11 +164,11 @@ const (
 	ReferenceCount = "reference_intersection_count"
 )
 
-// Rule is one rule, with the values of one stage. A property that the rule does not have is nil, empty or -1.
+// Rule is one rule with the values of one stage. A property that the rule does not have is nil, "" or -1.
 type Rule struct {
 	Name         string
 	Type         RuleType
-	Index        int // in RuleSet.Rules
+	Index        int // index in RuleSet.Rules
 	Measurements []*Expr
 	Reference    *Reference
 	Operation    string
@@ -173,16 +176,17 @@ type Rule struct {
 
 	MinDistance, MaxDistance *float64
 	MinCount, MaxCount       *float64
-	MaxLatency               *float64    // milliseconds
+	MaxLatency               *float64    // in milliseconds
 	DistanceReference        Aggregation // Minimum or Average
 
 	Attribute  int // batchAttribute or sortAttribute
 	Descending bool
-	MapKey     string // minValue or maxValue
+	MapKey     string // "minValue" or "maxValue"
 
 	Statement *Statement
 
-	// Member says that a compound rule names this one. Then the rule is only evaluated as part of that one.
+	// Member means that a compound rule refers to this rule. Then this rule is evaluated only as part of the
+	// compound rule.
 	Member bool
 }
 
@@ -203,23 +207,23 @@ func (r *Rule) number(property string) **float64 {
 // Enforced reports whether every match must satisfy the rule.
 func (r *Rule) Enforced() bool { return !r.Member && !r.Type.IsSort() }
 
-// Reference is a referenceValue. One of its fields is used.
+// Reference is a referenceValue. Exactly one of Number, Text, Texts and Expr is set.
 type Reference struct {
 	Number  *float64
 	Text    *string
 	Texts   []string
-	Literal bool // Number, Text or Texts
+	Literal bool // one of Number, Text and Texts is set
 	Expr    *Expr
 }
 
 // Statement is the statement of a compound rule, or an operand in it.
 type Statement struct {
-	Op   string // and, or, xor, not; empty for a rule
+	Op   string // "and", "or", "xor" or "not"; "" for a reference to a rule
 	Args []*Statement
 	Rule int // index of the rule
 }
 
-// Leaves returns the indexes of the rules in the statement.
+// Leaves returns the indexes of the rules to which the statement refers.
 func (s *Statement) Leaves() (rules []int) {
 	if s.Op == "" {
 		return []int{s.Rule}
@@ -230,18 +234,18 @@ func (s *Statement) Leaves() (rules []int) {
 	return rules
 }
 
-// Stage has the values in force from an age until the next stage.
+// Stage contains the values in force from age From until the next stage.
 type Stage struct {
 	From  time.Duration
 	Teams []Team
-	Rules []*Rule // by the index of RuleSet.Rules
+	Rules []*Rule // in the order of RuleSet.Rules
 }
 
 // Change is the effect of one step of an expansion.
 type Change struct {
-	Target string // text in the rule set
+	Target string // as in the rule set
 	At     time.Duration
-	From   string // the value before it, as JSON
+	From   string // the value before the step, as JSON
 	To     string
 }
 

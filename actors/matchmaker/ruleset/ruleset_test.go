@@ -35,7 +35,7 @@ func expanded(target, steps string) string {
 	return "{" + v + "," + team + "," + attr + `,"rules":[` + a + "," + b + "," + near + "," + both + `],"expansions":[{"target":"` + target + `","steps":[` + steps + "]}]}"
 }
 
-// invalidRuleSet is a body of testdata/invalid.json, which the tests of the service API use, too.
+// invalidRuleSet is an entry of testdata/invalid.json. The tests of the service API use this file, too.
 type invalidRuleSet struct {
 	Name, Body string
 	Code       Code
@@ -54,7 +54,7 @@ func invalidRuleSets(t testing.TB) (all []invalidRuleSet) {
 	return all
 }
 
-// FM-1, FM-2, FM-3, FM-4: the invalid rule sets of flexmatch.md 20, some of their neighbours, and the sizes.
+// FM-1, FM-2, FM-3, FM-4: the invalid rule sets of flexmatch.md 20, similar ones, and the size limits.
 func TestInvalidRuleSetsGiveTheCodeAndThePath(t *testing.T) {
 	invalid := append(invalidRuleSets(t), invalidRuleSet{"empty", "", ErrSize, "$"},
 		invalidRuleSet{"65,536 characters", "{" + v + "," + team + "}" + strings.Repeat(" ", 65536-len(v)-len(team)-3), ErrSize, "$"})
@@ -75,7 +75,7 @@ func TestInvalidRuleSetsGiveTheCodeAndThePath(t *testing.T) {
 	}
 }
 
-// FM-2: the official examples, and what flexmatch.md 20 calls valid on purpose.
+// FM-2: the official examples, and the rule sets that flexmatch.md 20 explicitly calls valid.
 func TestExamplesAreValid(t *testing.T) {
 	files, err := filepath.Glob("testdata/examples/*.json")
 	if err != nil || len(files) < 10 {
@@ -126,7 +126,7 @@ func TestValidOnPurpose(t *testing.T) {
 	}
 }
 
-// FM-15, FM-16: a step is in force from its wait time on, for every instance of a definition.
+// FM-15, FM-16: a step is in force from its wait time on, for every instance of a team definition.
 func TestStagesHaveTheValuesInForce(t *testing.T) {
 	body := "{" + v + `,"teams":[{"name":"trio","minPlayers":3,"maxPlayers":3,"quantity":2}],` + attr + `,"rules":[` + strings.ReplaceAll(near, "red", "trio") + `],"expansions":[
 		{"target":"rules[Near].maxDistance","steps":[{"waitTimeSeconds":10,"value":20},{"waitTimeSeconds":30,"value":40}]},
@@ -187,7 +187,7 @@ func TestExpressionTypes(t *testing.T) {
 	}
 }
 
-// Whatever comes in: a valid rule set, or an error with code, path and sentence. Never a panic.
+// For any input, Parse returns a valid rule set, or an error with code, path and reason. It never panics.
 func FuzzParse(f *testing.F) {
 	for _, c := range invalidRuleSets(f) {
 		f.Add(c.Body)

@@ -11,26 +11,27 @@ import (
 	"strings"
 )
 
-// Bundle is the files of one version of a script. Immutable.
+// Bundle contains the files of one version of a script. It is immutable.
 type Bundle struct {
-	// Files by path: slashes, relative, cleaned.
+	// Files by path. Paths are relative and clean, and use slashes.
 	Files map[string][]byte
-	// Version names the version, for records and logs.
+	// Version identifies the version in records and logs.
 	Version     string
-	NodeVersion string // "10.x" or "24.x": an unhandled rejection ends the process of the second only (realtime.md 18.3)
-	// Local says that the files are of the machine that the host runs on (FromPath), and so the operator's, and not uploaded.
+	NodeVersion string // "10.x" or "24.x"; an unhandled rejection ends the process only with 24.x (realtime.md 18.3)
+	// Local means that the files come from the machine that the host runs on (FromPath). They belong to the
+	// operator and were not uploaded.
 	Local bool
 }
 
-// Root is where the original puts a script's files (realtime.md 15.1).
+// Root is the directory of a script's files in the original (realtime.md 15.1).
 const Root = "/local/game"
 
-const packageFile = "package.json" // says what a folder of files is, as npm has it
+const packageFile = "package.json" // describes the package, as in npm
 
-// extensions of files that can be an entry.
+// extensions are the file extensions that an entry can have.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
-// declarations end files of types, which are for editors.
+// declarations are the extensions of TypeScript declaration files, which cannot run.
 var declarations = []string{".d.ts", ".d.mts", ".d.cts"}
 
 func isScript(name string) bool {
@@ -38,8 +39,9 @@ func isScript(name string) bool {
 	return slices.Contains(extensions, path.Ext(name)) && !slices.ContainsFunc(declarations, func(d string) bool { return strings.HasSuffix(name, d) })
 }
 
-// Entry returns the file that a fleet's launch path names: below Root, or relative to it. Without one, or with Root alone, it is
-// package.json's main, the only script beside it, index.js or main.js. The error names what there is.
+// Entry returns the file that a fleet's launch path names. The path begins with Root or is relative to it. If
+// it is empty or Root itself, the entry is the first of these: main in package.json, the only script in the
+// root directory, index.js, main.js. The error lists the scripts that exist.
 func (b *Bundle) Entry(launchPath string) (string, error) {
 	name := path.Clean(strings.ReplaceAll(launchPath, `\`, "/"))
 	if name = strings.TrimPrefix(name, Root+"/"); name == "." || name == Root {
@@ -76,7 +78,8 @@ func (b *Bundle) defaultEntry() (string, error) {
 	return "", fmt.Errorf("it is not clear which file to start: name it as main in %s, or as the launch path (troupe dev --main); the script has %s", packageFile, b.candidates())
 }
 
-// scripts lists what can be an entry, without packages and hidden files, sorted: those least deep first.
+// scripts lists the files that can be an entry, without node_modules and hidden files, sorted by depth and
+// name.
 func (b *Bundle) scripts() []string {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(b.Files)), func(s string) bool {
 		return !isScript(s) || strings.HasPrefix(path.Base(s), ".") || strings.HasPrefix(s, "node_modules/") || strings.Contains(s, "/node_modules/")
@@ -100,13 +103,14 @@ func (b *Bundle) candidates() string {
 	return strings.Join(names, ", ")
 }
 
-// Names of engines.
+// The names of the engines.
 const (
 	EngineEmbedded = "embedded"
 	EngineNode     = "node"
 )
 
-// Engine returns what the script's package.json asks for by {"troupe": {"engine": "node"}}: EngineEmbedded, EngineNode, or "".
+// Engine returns the engine that package.json requests with {"troupe": {"engine": "node"}}: EngineEmbedded,
+// EngineNode, or "" if it requests none.
 func (b *Bundle) Engine() (string, error) {
 	p, err := b.describe()
 	if err != nil {
@@ -120,7 +124,7 @@ func (b *Bundle) Engine() (string, error) {
 	}
 }
 
-// description is what matters here of a package.json.
+// description contains the relevant fields of a package.json.
 type description struct {
 	Main   string `json:"main"`
 	Troupe struct {

@@ -49,9 +49,9 @@ func TestTheEntryWithoutALaunchPath(t *testing.T) {
 		{of("game.js", "lib/x.js"), "game.js"},
 		{of("a.js", "index.js", "main.js"), "index.js"},
 		{of("a.js", "main.js"), "main.js"},
-		{of("game.js", "troupe.d.ts"), "game.js"}, // for editors, as docs/scripts says
+		{of("game.js", "troupe.d.ts"), "game.js"}, // declarations are for editors, as docs/scripts says
 		{of("game.ts", "a.d.mts", "b.D.CTS"), "game.ts"},
-		{of("game.js", ".eslintrc.js", "._game.js"), "game.js"}, // a folder is read without them
+		{of("game.js", ".eslintrc.js", "._game.js"), "game.js"}, // FromPath skips such files
 		{of("d.ts"), "d.ts"},
 		{of("game.d.js"), "game.d.js"},
 		{of("troupe.d.ts"), ""},

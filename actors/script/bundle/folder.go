@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// FromPath reads a script from disk: an archive that ends with .zip, a folder, or a file with its folder, since it may require what lies
-// beside it. Hidden files and folders, and links that lead out of the folder, are left out.
+// FromPath reads a script from disk. The path is that of a .zip archive, a directory, or a file. For a file,
+// FromPath reads its whole directory, because the file may require others in it. It skips hidden files and
+// directories, and symbolic links that lead out of the directory.
 func FromPath(name string, l Limits) (*Bundle, error) {
 	b, err := fromPath(name, l)
 	if err == nil {
@@ -71,13 +72,14 @@ func fromFolder(name string, l Limits) (*Bundle, error) {
 	return b, nil
 }
 
-// walk gathers a folder. The root keeps it inside, also while somebody changes links under it.
+// walk reads a directory tree. root prevents reads outside the tree, even if symbolic links change meanwhile.
 type walk struct {
 	*collector
 	root *os.Root
 }
 
-// folder takes what is in a folder; above are those it is in, so that a link to one of them does not lead round in a circle.
+// folder adds the contents of a directory. above contains its ancestors, so that a link to one of them does
+// not cause endless recursion.
 func (w *walk) folder(name string, above []fs.FileInfo) error {
 	dir, err := w.root.Open(name)
 	if err != nil {
@@ -111,7 +113,7 @@ func (w *walk) entry(name string, mode fs.FileMode, above []fs.FileInfo) error {
 	if mode&fs.ModeSymlink != 0 {
 		info, err := w.root.Stat(name)
 		if err != nil {
-			return nil // it leads out, or nowhere
+			return nil // the link leads out of the tree, or its target does not exist
 		}
 		mode = info.Mode().Type()
 	}

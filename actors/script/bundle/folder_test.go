@@ -9,7 +9,7 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// tree makes files; a name that ends with / is a folder, one=two a link.
+// tree creates files. A name that ends with / is a directory, and link=target is a symbolic link.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// Whatever an archive holds: no panic, and what is accepted is bounded, has
-// plain paths, and can be asked for its entry and engine.
+// FromZip must not panic on any input. An accepted archive must be within the limits and have clean paths,
+// and Entry and Engine must work.
 func FuzzFromZip(f *testing.F) {
 	f.Add(pack(f, item{name: "main.js", text: "x"}, item{name: "lib/a.js", text: strings.Repeat("y", 5000)}))
 	f.Add(pack(f, item{name: "index.js"}, item{name: "package.json", text: `{"main":"index","troupe":{"engine":"node"}}`}))

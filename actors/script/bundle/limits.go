@@ -10,31 +10,33 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound a bundle.
+// Limits are the configurable limits of a bundle.
 type Limits struct {
-	UnpackedMax int64 // the size of all files together in bytes (service-api.md 2.5); 0: DefaultUnpackedMax
+	UnpackedMax int64 // maximum total size of all files in bytes (service-api.md 2.5); 0 means DefaultUnpackedMax
 }
 
-// Limits of all bundles.
+// The limits of all bundles.
 const (
-	ZipMax             = 5_000_000 // the size of an archive in bytes (realtime.md 15.1)
+	ZipMax             = 5_000_000 // maximum size of an archive in bytes (realtime.md 15.1)
 	DefaultUnpackedMax = 50 << 20
-	FilesMax           = 10_000 // how many files there may be, folders of an archive included. The AWS SDK for JavaScript is 3,000.
+	// FilesMax is the maximum number of files, including directory entries of an archive. The AWS SDK for JavaScript has
+	// 3,000.
+	FilesMax = 10_000
 )
 
 const (
-	// pathMax bounds a file's path in bytes, depthMax in folders.
+	// pathMax is the maximum length of a path in bytes, and depthMax the maximum number of directories in it.
 	pathMax  = 512
 	depthMax = 32
 )
 
-// collector gathers files under limits. It trusts no size that anybody declares.
+// collector gathers files and enforces the limits. It does not rely on declared sizes.
 type collector struct {
 	unpackedMax int64
 	total       int64
 	count       int
 	files       map[string][]byte
-	kinds       map[string]kind // by path in lower case
+	kinds       map[string]kind // by lower-case path
 }
 
 type kind struct {
@@ -46,7 +48,7 @@ func newCollector(l Limits) *collector {
 	return &collector{unpackedMax: cmp.Or(l.UnpackedMax, DefaultUnpackedMax), files: make(map[string][]byte), kinds: make(map[string]kind)}
 }
 
-// check returns a path as the bundle knows it, or why it cannot be one.
+// check returns the cleaned path of a file, or an error if the path is not allowed in a bundle.
 func check(name string) (string, error) {
 	switch {
 	case name == "":
@@ -75,8 +77,8 @@ func check(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// claim takes a path for a file or folder, and for folders what is above it. Two files must not have one path, in any case: another machine
-// would take one for the other.
+// claim reserves a path for a file or directory, and the paths of all its parent directories. Paths that
+// differ only in case are refused, because they would be the same file on some machines.
 func (c *collector) claim(name string, folder bool) error {
 	if c.count++; c.count > FilesMax {
 		return fmt.Errorf("there are more than %d files", FilesMax)
@@ -94,7 +96,7 @@ func (c *collector) claim(name string, folder bool) error {
 		case !folder:
 			return fmt.Errorf("%s is there twice", name)
 		default:
-			return nil // so is what is above it
+			return nil // the parents are already reserved, too
 		}
 	}
 	return nil

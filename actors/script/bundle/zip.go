@@ -6,17 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 )
 
 const (
 	encryptedFlag = 1 // bit 0 of an entry's flags (APPNOTE 4.4.4)
-	// finderFolder is what macOS adds to archives: its files are named like the real ones, and are no scripts.
+	// finderFolder is a directory that macOS adds to archives. Its files have the same names as the real ones
+	// but are not scripts.
 	finderFolder = "__MACOSX/"
 )
 
-// FromZip unpacks an archive in memory. It refuses all of it for one entry that is no plain file or folder, has no plain relative path, or
-// would be two files on some machine.
+// FromZip unpacks an archive in memory. It refuses the whole archive if an entry is not a regular file or
+// directory, if a path is not allowed, or if two paths would be the same file on some machine.
 func FromZip(data []byte, l Limits) (*Bundle, error) {
 	if len(data) > ZipMax {
 		return nil, fmt.Errorf("the archive has %d bytes; at most %d are allowed", len(data), ZipMax)
@@ -35,6 +38,23 @@ func FromZip(data []byte, l Limits) (*Bundle, error) {
 		}
 	}
 	return c.bundle()
+}
+
+// Zip returns an archive of the files. Equal files give equal archives.
+func (b *Bundle) Zip() ([]byte, error) {
+	var data bytes.Buffer
+	w := zip.NewWriter(&data)
+	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+		if err == nil {
+			_, err = f.Write(b.Files[name])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close() // writes the directory
+	return data.Bytes(), err
 }
 
 func (c *collector) unpack(f *zip.File) error {
@@ -72,8 +92,9 @@ func (c *collector) unpack(f *zip.File) error {
 	return c.read(name, content)
 }
 
-// slashed is the path of an entry. Compress-Archive of Windows PowerShell 5 parts folders by backslashes; unpackers take them for slashes
-// in what says that it was made on MS-DOS or its kin (APPNOTE 4.4.2).
+// slashed returns the path of an entry with slashes. Compress-Archive of Windows PowerShell 5 separates
+// directories with backslashes. Like other unpackers, slashed converts them if the archive claims to have
+// been made on MS-DOS or a compatible system (APPNOTE 4.4.2).
 func slashed(f *zip.File) string {
 	if f.CreatorVersion>>8 == 0 && !strings.Contains(f.Name, "/") {
 		return strings.ReplaceAll(f.Name, `\`, "/")

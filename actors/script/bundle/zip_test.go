@@ -14,7 +14,7 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// item is an entry of an archive; change edits its header.
+// item is an entry of an archive. change modifies its header.
 type item struct {
 	name, text string
 	change     func(*zip.FileHeader)
@@ -45,7 +45,7 @@ func pack(tb testing.TB, items ...item) []byte {
 
 func mode(m fs.FileMode) func(*zip.FileHeader) { return func(h *zip.FileHeader) { h.SetMode(m) } }
 
-// unix has an entry say that it was made on Unix; else it is of MS-DOS.
+// unix marks an entry as made on Unix. Otherwise it is marked as made on MS-DOS.
 func unix(h *zip.FileHeader) { h.CreatorVersion = 3 << 8 }
 
 func paths(b *bundle.Bundle) string {
@@ -70,7 +70,7 @@ func TestAZipBecomesItsFiles(t *testing.T) {
 	}
 }
 
-// Compress-Archive of Windows PowerShell 5 parts folders by backslashes.
+// Compress-Archive of Windows PowerShell 5 separates directories with backslashes.
 func TestAZipOfWindowsPowerShellBecomesItsFiles(t *testing.T) {
 	b, err := bundle.FromZip(pack(t,
 		item{name: `lib\`}, item{name: `lib\deep\a.js`, text: "two"}, item{name: "main.js", text: "one"},
@@ -83,7 +83,7 @@ func TestAZipOfWindowsPowerShellBecomesItsFiles(t *testing.T) {
 	}
 }
 
-// Everything that reliability.md 6 and service-api.md 2.5 want refused.
+// Everything that must be refused according to reliability.md 6 and service-api.md 2.5.
 func TestAZipIsRefused(t *testing.T) {
 	js := item{name: "main.js", text: "x"}
 	small := bundle.Limits{UnpackedMax: 3 << 20}
@@ -142,7 +142,7 @@ func TestAZipIsRefused(t *testing.T) {
 	}
 }
 
-// A declared size is a lie: what counts is what comes out.
+// Declared sizes may be wrong, so the limit applies to the bytes that are actually unpacked.
 func TestAZipThatLiesAboutItsSizesIsCounted(t *testing.T) {
 	data := pack(t, item{name: "main.js", text: strings.Repeat("a", 8<<20)})
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
@@ -150,7 +150,7 @@ func TestAZipThatLiesAboutItsSizesIsCounted(t *testing.T) {
 	if _, err := bundle.FromZip(data, bundle.Limits{UnpackedMax: 1 << 20}); err == nil {
 		t.Error("accepted")
 	}
-	// Entries that share their bytes (an overlapping bomb) are counted each time.
+	// Entries that share their compressed bytes (an overlapping bomb) are counted separately.
 	data = pack(t, item{name: "main.js", text: strings.Repeat("a", 900_000)}, item{name: "bbbb.js", text: strings.Repeat("a", 900_000)})
 	first := bytes.Index(data, []byte("PK\x01\x02"))
 	second := bytes.LastIndex(data, []byte("PK\x01\x02"))
@@ -160,7 +160,7 @@ func TestAZipThatLiesAboutItsSizesIsCounted(t *testing.T) {
 	}
 }
 
-// Five million bytes pass, one more does not (API-58).
+// An archive of five million bytes is accepted, and one more byte is refused (API-58).
 func TestTheSizeOfAnArchive(t *testing.T) {
 	exact := pack(t, item{name: "main.js"}, item{name: "pad", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
 	pad := item{name: "pad", text: noise(bundle.ZipMax - len(exact)), change: func(h *zip.FileHeader) { h.Method = zip.Store }}
@@ -197,7 +197,7 @@ func corrupted(tb testing.TB, i item) []byte {
 	return data
 }
 
-// noise is text that does not shrink.
+// noise returns a text that cannot be compressed.
 func noise(n int) string {
 	out, x := make([]byte, n), uint32(1)
 	for i := range out {

@@ -11,12 +11,13 @@ import (
 	"troupe/actors/script/js/engine"
 )
 
-// The guards are put into the templates of built-ins (engine.Template), once in the process. They do nothing in a runtime that has no Handler.
+// The guards are installed once per process, in the templates of built-ins (engine.Template). In a runtime
+// without a Handler they do nothing.
 
-// guarding changes a property of one runtime that a template has made.
+// guarding modifies a property that a template has created in the runtime of h.
 type guarding func(h *Handler, made goja.Value)
 
-// guardEngine guards the built-ins. It comes before the first runtime of a script.
+// guardEngine installs the guards. It must run before the first runtime of a script is created.
 var guardEngine = sync.OnceFunc(func() {
 	r := goja.New()
 	global := r.GlobalObject()
@@ -28,7 +29,7 @@ var guardEngine = sync.OnceFunc(func() {
 	guardTemplate(prototype("String"), stringGuards())
 	guardTemplate(prototype("Function"), functionGuards())
 	guardTemplate(prototype("Number"), map[string]guarding{"toLocaleString": guardInstead(func(_ *Handler, call native, c goja.FunctionCall) goja.Value {
-		return call(goja.FunctionCall{This: c.This}) // the engine takes a locale for a radix
+		return call(goja.FunctionCall{This: c.This}) // the engine would use a locale as the radix
 	})})
 	guardTemplate(r.Get("Object").ToObject(r), objectGuards())
 	guardTemplate(prototype("Object"), map[string]guarding{"__proto__": guardPart(engine.Setter, (*Handler).setProto)})
@@ -80,9 +81,9 @@ func (g guarding) change(r *goja.Runtime, made goja.Value) {
 	}
 }
 
-var classes = map[string]engine.Factory{"RangeError": nil, "Uint8Array": nil} // the classes that Handler.class returns
+var classes = map[string]engine.Factory{"RangeError": nil, "Uint8Array": nil} // factories of the classes that Handler.class returns
 
-// handlers finds the Handler of a runtime for the guards, which get the runtime alone.
+// handlers maps runtimes to their Handlers. The guards use it, because they only get the runtime.
 var handlers sync.Map // from weak.Pointer[goja.Runtime] to weak.Pointer[Handler]
 
 func (h *Handler) guarded() {
@@ -106,7 +107,7 @@ func guardFunction(o *goja.Object, by func(call native, c goja.FunctionCall) goj
 	*f = func(c goja.FunctionCall) goja.Value { return by(call, c) }
 }
 
-// guardConstructor checks the arguments of a built-in constructor, called with or without new.
+// guardConstructor makes a built-in constructor pass its arguments through check, with or without new.
 func guardConstructor(o *goja.Object, check func(args []goja.Value) []goja.Value) {
 	guardFunction(o, func(call native, c goja.FunctionCall) goja.Value {
 		c.Arguments = check(c.Arguments)
@@ -117,7 +118,7 @@ func guardConstructor(o *goja.Object, check func(args []goja.Value) []goja.Value
 	*f = func(args []goja.Value, newTarget *goja.Object) *goja.Object { return made(check(args), newTarget) }
 }
 
-// before makes a built-in function call a check first.
+// before makes a built-in function call check first.
 func before(o *goja.Object, check func(c goja.FunctionCall)) {
 	guardFunction(o, func(call native, c goja.FunctionCall) goja.Value {
 		check(c)
@@ -125,26 +126,28 @@ func before(o *goja.Object, check func(c goja.FunctionCall)) {
 	})
 }
 
-// guardCall is before for a property that a template makes.
+// guardCall returns a guarding that makes the function of a property call check first.
 func guardCall(check func(h *Handler, c goja.FunctionCall)) guarding {
 	return guardPart(engine.Value, check)
 }
 
-// guardPart is guardCall for a part of the property.
+// guardPart is guardCall for a part of the property, such as its getter.
 func guardPart(part engine.Part, check func(h *Handler, c goja.FunctionCall)) guarding {
 	return func(h *Handler, made goja.Value) {
 		before(engine.Object(made, part), func(c goja.FunctionCall) { check(h, c) })
 	}
 }
 
-// guardInstead is guardFunction for a property that a template makes.
+// guardInstead returns a guarding that replaces the function of a property by instead. instead gets the
+// original function as call.
 func guardInstead(instead func(h *Handler, call native, c goja.FunctionCall) goja.Value) guarding {
 	return func(h *Handler, made goja.Value) {
 		guardFunction(engine.Object(made, engine.Value), func(call native, c goja.FunctionCall) goja.Value { return instead(h, call, c) })
 	}
 }
 
-// guardObject changes a global object once in a runtime: several properties may lead to it.
+// guardObject returns a guarding that calls change for a global object, at most once per runtime. Several
+// properties may share the same name.
 func guardObject(name string, change func(h *Handler, o *goja.Object)) guarding {
 	return func(h *Handler, made goja.Value) {
 		if slices.Contains(h.guardedObjects, name) {

@@ -6,7 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// A runtime without a Handler is as it was. What guards do is in the tests of hostile scripts.
+// A runtime without a Handler behaves as if there were no guards. The tests of hostile scripts cover the
+// guards themselves.
 func TestTheEngineIsAsItIsGuarded(t *testing.T) {
 	guardEngine()
 	vm := goja.New()
@@ -19,7 +20,7 @@ func TestTheEngineIsAsItIsGuarded(t *testing.T) {
 	}
 }
 
-// Guarded built-ins have the names, lengths and identities that they had.
+// Guarded built-ins keep their names, lengths and identities.
 func TestGuardedBuiltInsLookAsTheyDid(t *testing.T) {
 	g := start(t, calm(), only(`
 exports.ssExports = { init(s) { s.getLogger().info(

@@ -14,12 +14,12 @@ type callback struct {
 	call native
 }
 
-// of calls a callback inside a call.
+// of calls c directly, inside a call that is already running.
 func (c *callback) of(args ...goja.Value) goja.Value {
 	return c.call(goja.FunctionCall{This: goja.Undefined(), Arguments: args})
 }
 
-// glue is the functions of realtime.js.
+// glue has the functions of realtime.js.
 type glue struct {
 	run, load, report, configuration, init                    callback
 	onProcessStarted, onHealthCheck, onPlayerConnect          callback
@@ -38,7 +38,7 @@ func (g *glue) bind(o *goja.Object) {
 	} {
 		*c = callback{name, function(o, name)}
 	}
-	// The first call of any other function makes all of them.
+	// The other functions are created together, when one of them is called for the first time.
 	for name, c := range g.playing() {
 		*c = callback{name, func(args goja.FunctionCall) goja.Value {
 			made := function(o, "playing")(goja.FunctionCall{This: goja.Undefined()}).(*goja.Object)
@@ -50,7 +50,7 @@ func (g *glue) bind(o *goja.Object) {
 	}
 }
 
-// playing returns the functions of players and messages.
+// playing returns the callbacks for players and messages.
 func (g *glue) playing() map[string]*callback {
 	return map[string]*callback{
 		"onPlayerConnect": &g.onPlayerConnect, "onPlayerAccepted": &g.onPlayerAccepted, "onPlayerDetached": &g.onPlayerDetached,
@@ -168,17 +168,18 @@ func (h *Handler) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerI
 	return h.gate(&h.glue.onPlayerLeaveGroup, func(a *arguments) { a.i32(int32(group)); a.i32(int32(peer)) })
 }
 
-// arguments are the arguments of a call into the script. They are made inside the call, where the watchdog watches: that may run code of the script,
-// such as a global that it has replaced.
+// arguments builds the arguments of a call into the script. They are built inside the call, where the
+// watchdog can interrupt it, because building them may run script code, such as a global function that the
+// script has replaced.
 type arguments struct {
 	h    *Handler
-	list []goja.Value // used for each call: the engine copies it
+	list []goja.Value // reused for every call, because the engine copies it
 }
 
 func (a *arguments) add(v goja.Value) { a.list = append(a.list, v) }
 func (a *arguments) i32(n int32)      { a.add(a.h.vm.ToValue(n)) }
 
-// bytes adds a plain Uint8Array with a copy of b.
+// bytes adds a Uint8Array with a copy of b.
 func (a *arguments) bytes(b []byte) { a.add(a.h.bytes(append([]byte(nil), b...))) }
 
 func (a *arguments) player(p script.Player) {
@@ -202,7 +203,8 @@ type property struct {
 	value any
 }
 
-// object makes a plain object. It defines the properties, so no setter of the script runs.
+// object creates a plain object. It defines the properties instead of setting them, so it runs no setter of
+// the script.
 func (a *arguments) object(properties ...property) *goja.Object {
 	o := a.h.vm.NewObject()
 	for _, p := range properties {

@@ -14,9 +14,10 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// call calls a function of the script, or of the host inside a call. It is the only way into the script: all that may run its code, such as making
-// arguments or printing what it threw, happens here, where the watchdog watches. When call returns, ticks and promise jobs have run and decisions
-// are made. An error is what the script did not catch; it is logged.
+// call calls a function of the script, or a host function that runs inside a call. Every entry into the
+// script goes through call, so that the watchdog covers all script code, including code that runs while
+// arguments are built or a thrown value is printed. Before call returns, it runs ticks and promise jobs and
+// delivers decisions. The error is one that the script did not catch; it is already logged.
 func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Value, err error) {
 	if h.dead {
 		return nil, errDead
@@ -50,7 +51,7 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 	return v, err
 }
 
-var errDead = errors.New("the script has ended") // the error of calls after the script's end. The end is logged already.
+var errDead = errors.New("the script has ended") // returned by calls after the script has ended; the end is already logged
 
 // enter calls f with the arguments that fill adds.
 func (h *Handler) enter(f native, fill func(*arguments), a *arguments) (v goja.Value, err error) {
@@ -64,7 +65,8 @@ func (h *Handler) enter(f native, fill func(*arguments), a *arguments) (v goja.V
 	return v, err
 }
 
-// attempt returns what f has thrown, what no script can catch, or a panic of the engine.
+// attempt calls f. It returns an error for a value that f throws, for an interrupt or a stack overflow, and
+// for a panic of the engine.
 func (h *Handler) attempt(f func()) (err error) {
 	defer func() {
 		x := recover()
@@ -83,22 +85,24 @@ func (h *Handler) attempt(f func()) (err error) {
 	return nil
 }
 
-// framed attempts f inside a function of the glue: after each outermost function, the engine would run all promise jobs.
+// framed calls f inside a function of the glue. Otherwise the engine would run all promise jobs after each
+// outermost function call in f.
 func (h *Handler) framed(f func()) error {
 	return h.attempt(func() {
 		h.glue.run.of(h.vm.ToValue(func(goja.FunctionCall) goja.Value { f(); return goja.Undefined() }))
 	})
 }
 
-// jobs are promise jobs that wait. The engine drops all of them when one overflows the stack, so they are taken from it.
+// jobs is the queue of pending promise jobs. The engine drops its whole queue when one job overflows the
+// stack, so next moves the jobs to taken.
 type jobs struct {
-	queue *[]func() // the engine's
-	taken []func()  // from it; they come first
+	queue *[]func() // the engine's queue
+	taken []func()  // moved from the engine's queue; these jobs run first
 }
 
 func (j *jobs) waiting() bool { return len(j.taken) > 0 || len(*j.queue) > 0 }
 
-// next takes the next job. There must be one.
+// next removes and returns the first job. The queue must not be empty.
 func (j *jobs) next() func() {
 	if len(j.taken) == 0 {
 		j.taken, *j.queue = *j.queue, nil
@@ -111,7 +115,8 @@ func (j *jobs) next() func() {
 	return job
 }
 
-// runJobs runs ticks and promise jobs in the order of Node.js: ticks, all jobs, the ticks that these have added; then rejections.
+// runJobs runs ticks and promise jobs in the order of Node.js: all ticks, then all promise jobs, and again
+// while there are new ticks. After that it handles one unhandled rejection and starts over.
 func (h *Handler) runJobs(what string) {
 	step := func(err error) {
 		if err != nil {
@@ -121,7 +126,7 @@ func (h *Handler) runJobs(what string) {
 	for h.alive() {
 		if len(h.ticks) > 0 {
 			step(h.framed(h.drain))
-			continue // one may have failed, and others still wait
+			continue // a tick may have failed while others are still queued
 		}
 		for h.jobs.waiting() && h.alive() {
 			h.pause()
@@ -139,8 +144,8 @@ func (h *Handler) runJobs(what string) {
 	}
 }
 
-// pause lets other game sessions run if this call takes long, and ends recursion that is too deep. The script's code calls it in each turn of a loop and
-// at the start of each function (compile.Unit.Program).
+// pause is the yield point. It lets other game sessions run if this call takes long, and throws if recursion
+// is too deep. Script code calls it at every loop iteration and function entry (compile.Unit.Program).
 func (h *Handler) pause() {
 	if h.calls.Depth() >= callDepthMax {
 		h.overflow()
@@ -150,10 +155,10 @@ func (h *Handler) pause() {
 	}
 }
 
-// alive reports whether more of the script may run.
+// alive reports whether script code may still run.
 func (h *Handler) alive() bool { return !h.dead && !h.interrupted.Load() }
 
-// nextTick is process.nextTick: ticks come before promise jobs.
+// nextTick implements process.nextTick. Ticks run before promise jobs.
 func (h *Handler) nextTick(job func()) {
 	if len(h.ticks) == 0 {
 		h.waiting(true)
@@ -180,7 +185,7 @@ func (h *Handler) afterCallback(goja.FunctionCall) {
 	}
 }
 
-// judge logs an error, and returns one that no code of the script is needed to print.
+// judge logs an error. It returns an error whose text can be produced without running script code.
 func (h *Handler) judge(what string, err error) error {
 	var thrown *goja.Exception
 	var interrupted *goja.InterruptedError
@@ -190,7 +195,7 @@ func (h *Handler) judge(what string, err error) error {
 		return nil
 	case h.dead: // process.exit
 		return errDead
-	case errors.As(err, &interrupted): // by the watchdog; overdue logs it
+	case errors.As(err, &interrupted): // by the watchdog; overdue logs the interrupt
 		h.interruptedAt.file, h.interruptedAt.row = firstFrame(interrupted.Stack())
 		h.interruptedAt.stack = frames(interrupted.Stack())
 		return errDead
@@ -207,10 +212,11 @@ func (h *Handler) judge(what string, err error) error {
 	return err
 }
 
-// overdue ends the script after a call that the watchdog interrupted.
+// overdue ends the script after the watchdog has interrupted a call.
 func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 	if verdict == watchdog.Stuck {
-		// The game session was given up while the call ran, and another goroutine has taken over its work.
+		// The watchdog abandoned this call, and another goroutine has taken over the actor's work. This
+		// goroutine must never continue.
 		select {}
 	}
 	h.running = false
@@ -219,18 +225,18 @@ func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 		reason = what + " was interrupted: " + reason
 	}
 	at := h.interruptedAt.place
-	if at.row == 0 { // the engine loses the place when it leaves a generator
+	if at.row == 0 { // the engine loses the position when it unwinds a generator
 		at = h.began()
 	}
 	h.process.Log.At(script.LevelError, cmp.Or(at.file, "script"), at.row, reason+h.interruptedAt.stack)
-	if h.stopped.Load() { // the game session ends anyway
+	if h.stopped.Load() { // the game session is already ending
 		h.stop(reason)
 		return
 	}
 	h.crash(reason)
 }
 
-// stillRuns warns of a call that has run for watchdog.SlowAfter, with its place.
+// stillRuns logs a warning, with the current position, about a call that has run for watchdog.SlowAfter.
 func (h *Handler) stillRuns() {
 	file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
 	text := fmt.Sprintf("%s still runs after %v", h.what, watchdog.SlowAfter)
@@ -243,7 +249,7 @@ func (h *Handler) stillRuns() {
 	h.process.Log.At(script.LevelWarn, file, row, text)
 }
 
-// crash ends the game session as one whose process failed.
+// crash ends the game session as if its process had crashed.
 func (h *Handler) crash(reason string) {
 	if h.session != nil {
 		h.session.Crash(reason)
@@ -251,7 +257,7 @@ func (h *Handler) crash(reason string) {
 	h.stop(reason)
 }
 
-// stop ends the script: none of its code runs any more.
+// stop ends the script. No script code runs after it.
 func (h *Handler) stop(reason string) {
 	if !h.dead {
 		h.dead, h.end = true, reason
@@ -259,7 +265,8 @@ func (h *Handler) stop(reason string) {
 	h.vm.Interrupt(reason)
 }
 
-// exit is process.exit: it ends the script inside the function, and no catch or finally runs (realtime.md 15.4).
+// exit implements process.exit. It ends the script at once: no catch or finally block runs (realtime.md
+// 15.4).
 func (h *Handler) exit(code int) {
 	h.loader.Flush()
 	if h.session != nil {
@@ -268,7 +275,8 @@ func (h *Handler) exit(code int) {
 	h.stop("process.exit")
 }
 
-// began returns the place of the callback that runs, or where its timer was set.
+// began returns where the running callback begins in the source. For a timer, it returns where the timer was
+// set.
 func (h *Handler) began() place {
 	if h.what == "timer" {
 		return h.timers.at
@@ -276,7 +284,7 @@ func (h *Handler) began() place {
 	return h.program.places[h.what]
 }
 
-// interrupt and stuck are for the watchdog, which calls them on its own goroutine.
+// The watchdog calls interrupt and stuck on its own goroutine.
 func (h *Handler) interrupt(reason string) {
 	h.process.Counters.ScriptInterrupts.Add(1)
 	h.interrupted.Store(true)
@@ -286,7 +294,7 @@ func (h *Handler) interrupt(reason string) {
 func (h *Handler) stuck(reason string) {
 	h.givenUp.Store(true)
 	h.process.Counters.ScriptsStuck.Add(1)
-	// The call still runs: only fields that it does not write may be read.
+	// The call is still running, so only fields that it does not write may be read.
 	at := h.began()
 	reason = h.what + ": " + reason + ", and cannot be ended: it is in a built-in"
 	h.process.Log.At(script.LevelError, cmp.Or(at.file, "script"), at.row, reason)

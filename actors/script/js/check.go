@@ -12,14 +12,14 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// LoadError is an error that a script threw while it loaded, or in its init.
+// LoadError is an error that a script threw while it was loaded or in its init.
 type LoadError struct {
-	While   string // what the host did, such as "loading server.js"
+	While   string // what the host was doing, such as "loading server.js"
 	File    string // path in the bundle; empty if unknown
 	Line    int    // from 1
 	Column  int
 	Message string // the class of the error and its message
-	Stack   string // a newline and a line for each frame; or empty
+	Stack   string // one line per frame, each preceded by a newline; may be empty
 }
 
 // Error returns file:line:column, the message and the stack.
@@ -40,7 +40,7 @@ func (h *Handler) loadError(while string, thrown *goja.Exception) *LoadError {
 	return e
 }
 
-// Check compiles all files of a script, and runs none. Errors say file, line and column.
+// Check compiles all files of a script and runs none. Its errors contain file, line and column.
 func Check(b *bundle.Bundle, entry string) error {
 	p, err := New(b, entry, script.Limits{})
 	if err != nil {

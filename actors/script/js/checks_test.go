@@ -11,13 +11,14 @@ import (
 	"troupe/messages"
 )
 
-// These are the checks of realtime.md 21 that need only this engine. The checks over a host, for both engines, are in transport/transporttest/scripts.
+// These are the checks of realtime.md 21 that need only this engine. The checks that need a host are in
+// transport/transporttest/scripts; they run with both engines.
 
 func message(op int32, payload string) *script.Message {
 	return &script.Message{OpCode: op, Sender: 3, TargetPlayer: -1, Reliable: true, Payload: []byte(payload)}
 }
 
-// body is a script with session, logger and one more key.
+// body returns a script that defines session, logger and one more key of ssExports.
 func body(key string) map[string]string {
 	return only("let session, logger;\nexports.ssExports = { init(s) { session = s; logger = s.getLogger(); },\n" + key + " };")
 }
@@ -106,7 +107,7 @@ func TestDecisionsThatNobodyWaitsForAreForgotten(t *testing.T) {
 	g := start(t, calm(), body(`onPlayerConnect() { return new Promise(() => {}); }`))
 	for range 10 * 256 {
 		d := g.handler.OnPlayerConnect(&script.ConnectMessage{Player: script.Player{PeerID: 1}})
-		d.Pending().Decide(false) // the host has given it up (D-116)
+		d.Pending().Decide(false) // the host no longer waits for this decision (D-116)
 	}
 	if n := g.handler.(*Handler).questions.Len(); n > 2*256 {
 		t.Errorf("%d are kept", n)
@@ -194,7 +195,8 @@ func TestAnUnhandledRejectionByVersion(t *testing.T) {
 		`const p = Promise.reject(new Error('lost')); process.nextTick(() => p.catch(() => {}));`:       false,
 		`const p = Promise.reject(new Error('lost')); Promise.resolve().then(() => p.catch(() => {}));`: false,
 		`const p = Promise.reject(new Error('lost')); setTimeout(() => p.catch(() => {}), 1);`:          true,
-		`return Promise.reject(new Error('lost'));`:                                                     false, // a callback's: logged
+		// The promise of a callback: the rejection is only logged
+		`return Promise.reject(new Error('lost'));`: false,
 	} {
 		for _, version := range []string{"10.x", "24.x"} {
 			synctest.Test(t, func(t *testing.T) {
@@ -237,7 +239,7 @@ onProcessStarted() { return R; }, onHealthCheck() { return R; }, onPlayerConnect
 onSendToPlayer() { return R; }, onSendToGroup() { return R; }, onPlayerJoinGroup() { return R; }, onPlayerLeaveGroup() { return R; },
 onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.result)))
 			h := g.handler
-			over := c.told // only the end of a promise matters
+			over := c.told // for this callback, only the end of the promise matters
 			if c.awaited == later {
 				over = later
 			}
@@ -335,7 +337,8 @@ exports.ssExports = new Game();`))
 	}
 }
 
-// What a script puts in the place of methods of the session object stays when these are made later.
+// Methods of the session object are created when they are first used. A replacement that a script has set
+// before must stay.
 func TestMethodsOfTheSessionMayBeReplaced(t *testing.T) {
 	for name, put := range map[string]string{
 		"defined":      `Object.defineProperty(type, 'sendMessage', { value: mine, writable: true, configurable: true })`,
@@ -358,7 +361,7 @@ exports.ssExports = { init(session) {
 	}
 }
 
-// A message is a plain object with six properties in their order.
+// A message is a plain object with six properties in a fixed order.
 func TestMessagesAreObjects(t *testing.T) {
 	g := start(t, calm(), only(`
 let session, log;
@@ -406,7 +409,8 @@ func TestAnUpdateOfTheGameSession(t *testing.T) {
 	}
 }
 
-// A script may freeze its game session. The session object still shows new matchmaker data, and the callback is called.
+// A script may freeze its game session object. The session object still shows new matchmaker data, and the
+// callback is still called.
 func TestAnUpdateOfAFrozenGameSession(t *testing.T) {
 	g := start(t, calm(), body(`onStartGameSession(g) { Object.freeze(g); },
 	onUpdateGameSession(g, reason, id) { logger.info(reason, id, session.matchmakerData, g.MatchmakerData); }`))

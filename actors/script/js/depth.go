@@ -6,15 +6,18 @@ import (
 	"troupe/actors/script/js/engine"
 )
 
-// The engine bounds how deep functions of a script call each other, but not built-ins, which may call what a script puts in a property. With
+// The engine limits the depth of script functions on the call stack. It does not count built-in functions,
+// but these may call whatever a script puts in a property. With
 //
 //	a.join = a.toString; '' + a
 //
-// a built-in calls itself until the Go stack overflows, which ends the process. So built-ins count how deep they are.
+// a built-in calls itself until the Go stack overflows, which ends the process. So each built-in counts its
+// own depth in Handler.natives.
 
-const nativesMax = 2 * callDepthMax // how many built-ins may be inside of one another
+const nativesMax = 2 * callDepthMax // maximum depth of nested built-ins
 
-// count makes the functions of a property count, and those of an object, or of a constructor and its prototype, that have no template.
+// count makes the functions of a property count their depth. For an object, or a constructor and its
+// prototype, it does so for all members, unless they come from a template.
 func (h *Handler) count(made goja.Value) {
 	for _, o := range engine.Objects(made, engine.Value, engine.Getter, engine.Setter) {
 		h.countCalls(o)
@@ -36,7 +39,7 @@ func (h *Handler) countMembers(of *goja.Object) {
 	}
 }
 
-// countCalls makes a built-in count how deep it is, and end if the call is to end.
+// countCalls makes a built-in function count its depth and check whether the call was interrupted.
 func (h *Handler) countCalls(o *goja.Object) {
 	f := engine.Function(o)
 	if f == nil {
@@ -59,7 +62,8 @@ func (h *Handler) countCalls(o *goja.Object) {
 	}
 }
 
-// countNext makes iterators of arrays count, from the first one on: an element may be the next of another iterator.
+// countNext makes the next function of array iterators count its depth, as soon as the first iterator is
+// created: an element of the array may itself be the next function of another iterator.
 func (h *Handler) countNext(v goja.Value) goja.Value {
 	if iterator, ok := v.(*goja.Object); ok && !h.iterates {
 		h.iterates = true
@@ -82,9 +86,10 @@ func (h *Handler) descend(arguments int) {
 
 func (h *Handler) ascend() { h.natives-- }
 
-// overflow throws what Node.js throws. The engine's own error for it cannot be caught, and takes the square of the depth to unwind the stack.
+// overflow throws the same RangeError as Node.js. The engine's own overflow error cannot be caught by
+// scripts, and unwinding it takes time quadratic in the depth.
 func (h *Handler) overflow() {
-	h.overflows = true // to make an error takes built-ins
+	h.overflows = true // creating the error calls built-ins, which must not call overflow again
 	e := h.rangeError("Maximum call stack size exceeded")
 	h.overflows = false
 	stack := engine.Stack(e)

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// Each way to recurse too deeply ends with an error that the script can catch, with few frames, all of the script. Then the script can run again. The
-// engine's own error cannot be caught, and takes long to unwind.
+// Every kind of too deep recursion ends with an error that the script can catch. The error has few frames,
+// all of them in the script, and the script can run again afterwards. The engine's own error could not be
+// caught, and would take long to unwind.
 func TestTooDeepRecursionIsCaught(t *testing.T) {
 	for i, source := range []string{
 		`(function f() { f(); })();`,
@@ -62,7 +63,7 @@ func TestTooDeepRecursionIsCaught(t *testing.T) {
 		`const o = { toString() { try { return '' + o; } finally { [1]; } } }; '' + o;`,
 		`const o = { toString() { try { return '' + o; } catch (e) { throw e; } } }; '' + o;`,
 	} {
-		if raceOn && i%6 != 0 { // make test runs all of them without the race detector
+		if raceOn && i%6 != 0 { // make test runs all rows without the race detector
 			continue
 		}
 		g := start(t, calm(), body(`onMessage() {
@@ -86,7 +87,7 @@ func TestTooDeepRecursionIsCaught(t *testing.T) {
 	}
 }
 
-// The log has a place in the script even if all innermost frames are of the host.
+// The log shows a position in the script even if all the innermost frames belong to host functions.
 func TestAnOverflowInFunctionsOfTheHostHasThePlaceOfTheScript(t *testing.T) {
 	g := start(t, calm(), body(`onMessage() {
   const e = new (require('events'))(); e.on('x', e.emit.bind(e, 'x'));
@@ -96,7 +97,7 @@ func TestAnOverflowInFunctionsOfTheHostHasThePlaceOfTheScript(t *testing.T) {
 	g.logged(t, "[ERROR] (server.js) 5: Error in onMessage: RangeError")
 }
 
-// An error with 4,000 frames would take 128 KiB while the script keeps it.
+// With all its 4,000 frames, an error that the script keeps would take 128 KiB.
 func TestOverflowsThatAreKeptTakeLittle(t *testing.T) {
 	g := start(t, calm(), body(`onMessage() { const d = () => d(); this.all = []; for (let i = 0; i < 200; i++) try { d(); } catch (e) { this.all.push(e); } logger.info(this.all.length); }`))
 	before := g.handler.(*Handler).held(1 << 30)
@@ -107,7 +108,7 @@ func TestOverflowsThatAreKeptTakeLittle(t *testing.T) {
 	}
 }
 
-// A script that recurses as deep as it may can still call functions of the host.
+// A script at the maximum recursion depth can still call host functions.
 func TestTheHostsFunctionsHaveRoomAtTheBottom(t *testing.T) {
 	g := start(t, calm(), body(`onMessage() {
   let deepest = 0;

@@ -13,7 +13,7 @@ import (
 	"troupe/actors/script/js/modules"
 )
 
-// isAbrupt reports whether no code of the script could catch err.
+// isAbrupt reports whether err is an interrupt or a stack overflow, which scripts cannot catch.
 func isAbrupt(err error) bool {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
@@ -22,7 +22,8 @@ func isAbrupt(err error) bool {
 
 const framesMax = 10
 
-// uncaught ends the game session for an error outside callbacks, as Node.js ends the process, unless the script listens for such errors.
+// uncaught handles an error outside callbacks. Unless the script listens for such errors, it ends the game
+// session, as Node.js ends the process.
 func (h *Handler) uncaught(e goja.Value, origin string) {
 	heard, err := h.loader.Emit("uncaughtException", e, h.vm.ToValue(origin))
 	var another *goja.Exception
@@ -30,7 +31,7 @@ func (h *Handler) uncaught(e goja.Value, origin string) {
 	case errors.As(err, &another):
 		e = another.Value()
 	case err != nil:
-		panic(err) // no script can catch it
+		panic(err) // an interrupt or overflow, which no script can catch
 	case heard:
 		return
 	}
@@ -45,7 +46,8 @@ func (h *Handler) uncaught(e goja.Value, origin string) {
 	}
 }
 
-// unhandled decides on a rejected promise that nobody handles. Since Node.js 15 it is an uncaught error, earlier a warning (realtime.md 18.3).
+// unhandled handles a rejected promise that has no handler. Since Node.js 15 this is an uncaught error;
+// before, it was a warning (realtime.md 18.3).
 func (h *Handler) unhandled(p *goja.Promise) {
 	heard, err := h.loader.Emit("unhandledRejection", p.Result(), h.vm.ToValue(p))
 	var thrown *goja.Exception
@@ -63,12 +65,12 @@ func (h *Handler) unhandled(p *goja.Promise) {
 	}
 }
 
-// report logs an error with the script's own stack.
+// report logs an error with the stack of the script.
 func (h *Handler) report(level script.Level, what string, e goja.Value) {
 	_ = h.attempt(func() { h.glue.report.of(h.vm.ToValue(int(level)), h.vm.ToValue(what), e) })
 }
 
-// rejection keeps the list of rejected promises that nobody handles.
+// rejection tracks rejected promises that have no handler.
 func (h *Handler) rejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
 		h.rejections = append(h.rejections, p)
@@ -79,10 +81,10 @@ func (h *Handler) rejection(p *goja.Promise, op goja.PromiseRejectionOperation) 
 	}
 }
 
-// brief returns the first line of anything thrown, with a hint if there is one.
+// brief returns the first line of a thrown value, with a hint if modules.Hint has one.
 func brief(v goja.Value) (text string) {
 	defer func() {
-		if recover() != nil { // a toString that throws
+		if recover() != nil { // toString has thrown
 			text = "(cannot be printed)"
 		}
 	}()
@@ -95,7 +97,7 @@ func own(f goja.StackFrame) bool {
 	return name != "" && name != "<native>" && !strings.HasPrefix(name, "troupe:") && !strings.HasPrefix(name, "node:")
 }
 
-// firstFrame returns the innermost place in files of the script.
+// firstFrame returns the position of the innermost frame in a file of the script.
 func firstFrame(stack []goja.StackFrame) (file string, row int) {
 	if i := slices.IndexFunc(stack, own); i >= 0 {
 		p := stack[i].Position()
@@ -104,7 +106,8 @@ func firstFrame(stack []goja.StackFrame) (file string, row int) {
 	return "script", 0
 }
 
-// innermost returns the innermost frames of the script, at most framesMax+1.
+// innermost returns the innermost frames of the script. If there are more than framesMax, it returns
+// framesMax+1.
 func innermost(stack []goja.StackFrame) (some []goja.StackFrame) {
 	for _, f := range stack {
 		if len(some) <= framesMax && own(f) {
@@ -114,7 +117,7 @@ func innermost(stack []goja.StackFrame) (some []goja.StackFrame) {
 	return some
 }
 
-// frames returns the innermost frames of the script, a line for each, in the form of Node.js.
+// frames formats the innermost frames of the script, one per line, as Node.js does.
 func frames(stack []goja.StackFrame) string {
 	var b strings.Builder
 	for i, f := range innermost(stack) {

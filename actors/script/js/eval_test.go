@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// evaluating are snippets that log what evaluated text sees, and what they log in Node.js 20.
+// evaluating are snippets that log what evaluated source sees, each with the output of Node.js 20.
 var evaluating = []struct{ name, text, want string }{
 	{"locals", `const a = 1; function f(b) { let c = 3; return eval('[a, b, c]'); } log(f(2));`, `[1,2,3]`},
 	{"the module's own", `log(eval('typeof require + typeof module + typeof exports'));`, `"functionobjectobject"`},
@@ -109,7 +109,8 @@ exports.ssExports = { init() {}, onMessage() { require('./x'); } };`})
 	}
 }
 
-// A direct eval whose source the host cannot see does not load, or is not evaluated.
+// A direct eval whose source the host cannot check is refused when the file is loaded, or when it is
+// evaluated.
 func TestDirectEvalsThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"eval(...['x']);",
@@ -128,7 +129,7 @@ func TestDirectEvalsThatAreRefused(t *testing.T) {
 	g.logged(t, "SyntaxError: the embedded engine's direct eval takes no loop", `write (0, eval)(text); to run the script in Node.js, set "troupe": {"engine": "node"}`)
 }
 
-// Evaluated text may name a source map, but that file is not read.
+// Evaluated source may name a source map, but a file named as the source map is not read.
 func TestSourceMapsOfTextAreInIt(t *testing.T) {
 	sourceMap := []byte(`{"version":3,"sources":["found.js"],"names":[],"mappings":"AAAA"}`)
 	file := filepath.Join(t.TempDir(), "map")

@@ -14,9 +14,10 @@ import (
 	"troupe/actors/script/js/modules"
 )
 
-// A Go stack that overflows ends the process. So built-ins that recurse get no input that is nested deeply.
+// If the Go stack overflows, the process ends. So the guards here keep deeply nested input away from
+// built-ins that recurse.
 
-const proxiesMax = 1000 // how long a chain of proxies may be: the engine recurses over it
+const proxiesMax = 1000 // maximum length of a chain of proxies, over which the engine recurses
 
 func globalGuards() map[string]guarding {
 	guards := map[string]guarding{
@@ -70,7 +71,8 @@ func objectGuards() map[string]guarding {
 	return guards
 }
 
-// asyncFunction and generatorFunction are classes without a name and a template.
+// asyncFunction and generatorFunction return two function constructors that have neither a global name nor a
+// template.
 var (
 	asyncFunction     = snippet("(async function () {}).constructor")
 	generatorFunction = snippet("(function* () {}).constructor")
@@ -78,15 +80,16 @@ var (
 
 func (h *Handler) guardGenerators(o *goja.Object) {
 	functionGuard("function*")(h, o)
-	h.countMembers(o.Get("prototype").ToObject(h.vm).Get("prototype").ToObject(h.vm)) // a generator may call its own next
+	h.countMembers(o.Get("prototype").ToObject(h.vm).Get("prototype").ToObject(h.vm)) // the next function of a generator may call itself
 }
 
-// snippet compiles a text of the host, once.
+// snippet compiles source code of the host when it is first used.
 func snippet(text string) func() *goja.Program {
 	return sync.OnceValue(func() *goja.Program { return goja.MustCompile("troupe:guard", text, false) })
 }
 
-// functionGuard guards a class that makes functions from text.
+// functionGuard guards a constructor that compiles functions from text. kind is the kind of function, such as
+// "async function".
 func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 	return func(h *Handler, o *goja.Object) {
 		made := func(args []goja.Value, newTarget *goja.Object) *goja.Object {
@@ -107,19 +110,19 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 	}
 }
 
-// run runs a program that a script has made from text.
+// run runs a program that was compiled from text of a script. err is the error of that compilation.
 func (h *Handler) run(p *goja.Program, err error) goja.Value {
 	h.refuse(err)
 	h.usesAll()
 	return h.value(p)
 }
 
-// value runs a program, and throws what it throws.
+// value runs a program and returns its value. It throws what the program throws.
 func (h *Handler) value(p *goja.Program) goja.Value {
 	return returned(h.vm.RunProgram(p))
 }
 
-// returned is what a call returns; it throws what that has thrown.
+// returned returns v, or throws err if it is not nil.
 func returned[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -127,7 +130,7 @@ func returned[T any](v T, err error) T {
 	return v
 }
 
-// evaluated is an indirect eval. evaluates is called before a direct eval.
+// evaluated implements indirect eval. evaluates checks the source of a direct eval before the engine runs it.
 func (h *Handler) evaluated(_ native, c goja.FunctionCall) goja.Value {
 	if source, ok := c.Argument(0).(goja.String); ok {
 		return h.run(compile.Evaluated(source.String()))
@@ -142,27 +145,28 @@ func (h *Handler) evaluates(c goja.FunctionCall) {
 	}
 }
 
-// usesAll is uses for text whose syntax is not searched for classes.
+// usesAll calls uses for all classes. It is for code that was not searched for the classes that its syntax
+// uses.
 func (h *Handler) usesAll() {
 	for _, class := range compile.Uses {
 		h.uses(class)
 	}
 }
 
-// look is pause for loops of the host.
+// look is the yield point of loops in host code.
 func (h *Handler) look() {
 	h.pause()
 	h.endIfInterrupted()
 }
 
-// lookAt is look in the turns of a loop, now and then.
+// lookAt calls look once in 1,024 iterations.
 func (h *Handler) lookAt(turn int64) {
 	if turn%1024 == 1023 {
 		h.look()
 	}
 }
 
-// worked is look after work that could not look, and how long it took.
+// worked is called after host work without yield points. took is how long the work lasted.
 func (h *Handler) worked(took time.Duration) {
 	if h.watch != nil {
 		h.watch.Worked(took)
@@ -184,7 +188,8 @@ func (h *Handler) guardProxy(proxy *goja.Object) {
 	before(proxy.Get("revocable").(*goja.Object), func(c goja.FunctionCall) { check(c.Arguments) })
 }
 
-// traps is the handler of a proxy that can be called. Its traps count how deep they are: such a proxy may be its own trap.
+// traps replaces the handler object of a callable proxy. Its traps count their depth, because such a proxy
+// may be its own trap.
 type traps struct {
 	modules.Sealed
 	h       *Handler
@@ -197,7 +202,7 @@ func (h *Handler) countTraps(handler goja.Value) goja.Value {
 		return handler
 	}
 	counted := h.vm.NewDynamicObject(&traps{h: h, handler: o})
-	must(counted.SetPrototype(o)) // for traps that are no functions, and for reaches
+	must(counted.SetPrototype(o)) // for traps that are not functions, and for Handler.reaches
 	return counted
 }
 
@@ -231,23 +236,26 @@ func (h *Handler) guardReflect(reflection *goja.Object) {
 	}
 }
 
-// setPrototypeOf is called before Object.setPrototypeOf(object, prototype), setProto before object.__proto__ = prototype.
+// setPrototypeOf runs before Object.setPrototypeOf(object, prototype), and setProto before object.__proto__ =
+// prototype.
 func (h *Handler) setPrototypeOf(c goja.FunctionCall) { h.refuseCircle(c.Argument(0), c.Argument(1)) }
 func (h *Handler) setProto(c goja.FunctionCall)       { h.refuseCircle(c.This, c.Argument(0)) }
 
-// refuseCircle refuses a prototype that leads back to its object through proxies: the engine would follow it for ever.
+// refuseCircle throws if a prototype leads back to its object through proxies. The engine would follow such a
+// cycle forever.
 func (h *Handler) refuseCircle(of, prototype goja.Value) {
 	o, ok := of.(*goja.Object)
 	if _, also := prototype.(*goja.Object); !ok || !also {
 		return
 	}
-	if h.reaches(behindProxies(o), prototype) { // the engine changes the target
+	if h.reaches(behindProxies(o), prototype) { // through a proxy, the engine changes the prototype of the proxy's target
 		panic(h.vm.NewTypeError("Cyclic __proto__ value"))
 	}
 }
 
-// reaches reports whether objects lead to another one through at least one proxy: by prototypes, targets and handlers. It throws if they lead to
-// too many proxies. The engine itself refuses a circle without proxies.
+// reaches reports whether the objects in from lead to the object to through at least one proxy. It follows
+// prototypes, proxy targets and proxy handlers. It throws if it visits more than proxiesMax proxies. The
+// engine itself refuses cycles without proxies.
 func (h *Handler) reaches(to *goja.Object, from ...goja.Value) bool {
 	var pending []*goja.Object
 	for _, v := range from {
@@ -302,7 +310,7 @@ func proxyOf(o *goja.Object) (goja.Proxy, bool) {
 	return p, ok
 }
 
-// behindProxies returns the last target of a chain of proxies, or o itself.
+// behindProxies returns the final target of a chain of proxies. If o is not a proxy, it returns o.
 func behindProxies(o *goja.Object) *goja.Object {
 	for range proxiesMax {
 		p, ok := proxyOf(o)
@@ -316,7 +324,7 @@ func behindProxies(o *goja.Object) *goja.Object {
 
 var proxyType = reflect.TypeFor[goja.Proxy]()
 
-// flat is Array.prototype.flat. The engine's own recurses, and cannot be stopped.
+// flat implements Array.prototype.flat. The engine's own version recurses and cannot be interrupted.
 func (h *Handler) flat(_ native, c goja.FunctionCall) goja.Value {
 	type open struct {
 		of    *goja.Object
@@ -353,7 +361,7 @@ func (h *Handler) flat(_ native, c goja.FunctionCall) goja.Value {
 	return h.vm.NewArray(out...)
 }
 
-// refuse throws a SyntaxError.
+// refuse throws a SyntaxError if err is a compile.Error.
 func (h *Handler) refuse(err error) {
 	var e *compile.Error
 	if !errors.As(err, &e) {

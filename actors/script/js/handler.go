@@ -15,39 +15,42 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// callWatchdog watches the calls of all runtimes of the process, so tests with scripts in bubbles of testing/synctest must not be parallel.
+// callWatchdog watches the calls of all runtimes of the process. Tests that run scripts in synctest bubbles
+// must therefore not be parallel.
 var callWatchdog watchdog.Watchdog
 
-// Relieve ends game sessions while the process holds far more memory than its scripts are measured to hold, those first that have allocated most
-// (watchdog.Process). Call end to stop that. It is for a host that has the process for itself. Any goroutine may call both.
+// Relieve ends game sessions while the process holds far more memory than its scripts are measured to hold
+// (watchdog.Process). The scripts that have allocated most end first. Call end to stop it. It is for hosts
+// that have a process of their own. Both functions are safe for concurrent use.
 func Relieve(p watchdog.Process) (end func()) { return callWatchdog.Relieve(p) }
 
-// Handler is the logic of one game session: a runtime with the script in it. All fields but the atomic ones belong to the game session's actor.
+// Handler is the game logic of one game session: a runtime with its script. All fields except the atomic ones
+// belong to the game session's actor.
 type Handler struct {
-	// What every call needs comes first, close together for the cache.
+	// Fields that every call uses come first, close together for the CPU cache.
 	watch       *watchdog.Watch // nil before Init
 	vm          *goja.Runtime   // nil before Init
 	session     script.Session  // nil before Init
 	arguments   arguments
-	what        string // the call that runs
+	what        string // name of the running call
 	tick        time.Duration
-	dead        bool                    // none of the script runs any more
-	running     bool                    // a call runs
-	written     *written                // of the JSON.stringify that runs
-	replacer    goja.Value              // of all JSON.stringify; nil: none was called
-	joining     []*goja.Object          // lists that join is in
-	classes     map[string]*goja.Object // built-in classes that the host has used
+	dead        bool                    // no script code runs any more
+	running     bool                    // a call is running
+	written     *written                // state of the JSON.stringify that is running
+	replacer    goja.Value              // the replacer of all calls of JSON.stringify; nil before the first one
+	joining     []*goja.Object          // lists that the running join calls are joining
+	classes     map[string]*goja.Object // built-in classes that the host has used (Handler.class)
 	calls       engine.Calls
-	natives     int                            // how many built-ins are inside one another
-	overflows   bool                           // the error for an overflow is being made
-	iterates    bool                           // the iterators of arrays are guarded
-	interrupted atomic.Bool                    // the watchdog has ended the call
-	stopping    atomic.Pointer[watchdog.Watch] // for Stop; nil before Init
+	natives     int                            // current depth of nested built-ins
+	overflows   bool                           // overflow is creating its error
+	iterates    bool                           // the iterators of arrays count their depth
+	interrupted atomic.Bool                    // the watchdog has interrupted the call
+	stopping    atomic.Pointer[watchdog.Watch] // the same as watch, for Stop; nil before Init
 	stopped     atomic.Bool                    // Stop was called
-	givenUp     atomic.Bool                    // the call that runs will not return
-	ticks       []func()                       // of process.nextTick
-	rejections  []*goja.Promise                // that nobody handles
-	decided     []decision                     // by promises during this call
+	givenUp     atomic.Bool                    // the watchdog has abandoned the running call, which will not return
+	ticks       []func()                       // functions queued by process.nextTick
+	rejections  []*goja.Promise                // rejected promises without a handler
+	decided     []decision                     // decisions that promises have made during this call
 	jobs        jobs
 	timers      timers
 
@@ -56,8 +59,8 @@ type Handler struct {
 	loader         *modules.Loader
 	glue           glue
 	host           *goja.Object
-	guardedObjects []string // by guardObject
-	regexps        *regexps // nil: not guarded yet
+	guardedObjects []string // names that guardObject has handled
+	regexps        *regexps // nil until the script uses regular expressions
 	configuration  script.Configuration
 
 	interruptedAt struct {
@@ -67,7 +70,7 @@ type Handler struct {
 	end       string       // why the script is dead
 	tickFlag  *goja.Object // host.ticks
 	slow      script.SlowCalls
-	questions script.Questions // that promises will decide
+	questions script.Questions // pending questions that promises of the script will answer
 }
 
 var (
@@ -99,10 +102,10 @@ func (h *Handler) Init(s script.Session) error {
 	})
 }
 
-// open makes the runtime, and has it watched.
+// open creates the runtime and registers it with the watchdog.
 func (h *Handler) open() error {
 	if h.process.HandOver != nil {
-		h.process.HandOver() // to make a runtime takes a millisecond or two
+		h.process.HandOver() // creating a runtime takes one or two milliseconds
 	}
 	if err := h.boot(); err != nil {
 		return err
@@ -115,7 +118,7 @@ func (h *Handler) open() error {
 	return nil
 }
 
-// first makes one of the calls that a start consists of.
+// first makes one of the two calls that start a script: loading and init.
 func (h *Handler) first(what string, f func() error) error {
 	var failed error
 	_, err := h.call(what, h.glue.run.call, func(a *arguments) {
@@ -133,11 +136,11 @@ func (h *Handler) first(what string, f func() error) error {
 	switch {
 	case err == nil:
 		return nil
-	case h.dead: // logged already, unless the script called process.exit
+	case h.dead: // already logged, unless the script called process.exit
 		return fmt.Errorf("%s: the script has ended: %s", what, h.end)
 	case errors.Is(err, errLogged):
 		return fmt.Errorf("%s failed", what)
-	case err != failed: // logged
+	case err != failed: // call has logged it
 		return err
 	}
 	err = fmt.Errorf("%s: %w", what, err)
@@ -145,9 +148,9 @@ func (h *Handler) first(what string, f func() error) error {
 	return err
 }
 
-var errLogged = errors.New("see the log") // an error that is logged already
+var errLogged = errors.New("see the log") // an error that is already logged
 
-const stopLimit = 300 * time.Millisecond // how long a call may still run whose game session is to end at once
+const stopLimit = 300 * time.Millisecond // how long a call may still run after Stop
 
 func (h *Handler) Stop(reason string) {
 	h.stopped.Store(true)
@@ -156,7 +159,8 @@ func (h *Handler) Stop(reason string) {
 	}
 }
 
-// Close implements script.Closer. A call that was given up may still run: then Close touches none of its fields.
+// Close implements script.Closer. An abandoned call may still be running; then Close uses none of the fields
+// that the call may write.
 func (h *Handler) Close() {
 	if h.watch != nil {
 		h.watch.Release()
@@ -166,7 +170,8 @@ func (h *Handler) Close() {
 	}
 }
 
-// held estimates how many bytes the runtime holds, for the watchdog. It stops soon after limit.
+// held estimates how many bytes the runtime holds, for the watchdog. It stops soon after the estimate exceeds
+// limit.
 func (h *Handler) held(limit int64) int64 {
 	others := []any{h.ticks, h.timers.immediates}
 	for _, t := range h.timers.queue {
@@ -175,16 +180,17 @@ func (h *Handler) held(limit int64) int64 {
 	return engine.Held(limit, h.vm, others...)
 }
 
-const memoryLook = "a look at its memory" // a call that does nothing: the watchdog measures during calls
+const memoryLook = "a look at its memory" // name of an empty call: the watchdog measures memory only during calls
 
-// beMeasured is called by the watchdog.
+// beMeasured makes an empty call, so that the watchdog can measure the memory of the script. The watchdog
+// calls beMeasured.
 func (h *Handler) beMeasured() {
 	h.session.Do(func() {
 		_, _ = h.call(memoryLook, func(goja.FunctionCall) goja.Value { return goja.Undefined() }, nil)
 	})
 }
 
-// ask calls a callback; nil if it did not return. Errors are logged.
+// ask calls a callback. It returns nil if the callback did not return. It logs errors.
 func (h *Handler) ask(c *callback, fill func(*arguments)) goja.Value {
 	v, err := h.call(c.name, c.call, fill)
 	if err != nil {
@@ -198,7 +204,7 @@ func (h *Handler) gate(c *callback, fill func(*arguments)) script.Decision {
 	return script.AllowIf(v != nil && v.ToBoolean())
 }
 
-// later is gate for a callback whose promise decides.
+// later is gate for a callback that may return a promise, which then decides.
 func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	token, p := h.questions.Ask()
 	v := h.ask(c, func(a *arguments) {
@@ -215,13 +221,13 @@ func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	return script.AllowIf(ok)
 }
 
-// decision is what a promise has decided.
+// decision is the result of a promise: the answer to the question with this token.
 type decision struct {
 	token uint32
 	ok    bool
 }
 
-// decideAll answers questions after the call: the answers may lead to other calls.
+// decideAll delivers the decisions after the call, because an answer may lead to further calls.
 func (h *Handler) decideAll() {
 	list := h.decided
 	h.decided = nil

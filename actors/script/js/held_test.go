@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// A call that makes only small pieces ends when the watchdog measures that it holds too much.
+// A call that creates only small values is ended when the watchdog measures that the script holds too much.
 func TestACallThatMakesSmallPiecesEndsForWhatItHolds(t *testing.T) {
 	limits := calm()
 	limits.MemoryMax = 16 << 20
@@ -22,7 +22,7 @@ func TestACallThatMakesSmallPiecesEndsForWhatItHolds(t *testing.T) {
 	}
 }
 
-// hiding are ways to keep x, a text of 256 KiB, in a closure or a value of the engine.
+// hiding lists ways to keep x, a text of 256 KiB, in a closure or another internal value of the engine.
 var hiding = map[string]string{
 	"bound":               `kept.push((() => {}).bind(null, x))`,
 	"bound this":          `kept.push((function () {}).bind(x))`,
@@ -54,13 +54,13 @@ var hiding = map[string]string{
 	"private field":       `kept.push(new (class { #x = x; has() { return this.#x; } })())`,
 	"arguments":           `kept.push((function () { return arguments; })(x))`,
 	"listener":            `(globalThis.emitter ??= new (require('events'))()).on('x', () => x)`,
-	// A piece of a text does not keep all of it.
+	// A substring must not keep the whole text.
 	"slice": `kept.push(x.slice(1000, 1010))`, "substring": `kept.push(x.substring(0, 100))`, "at": `kept.push(x.at(0))`, "trim": `kept.push((' '.repeat(1 << 18) + i).trim())`,
 	"split": `kept.push((x + ' y').split(' ')[1])`, "split by an expression": `kept.push((x + ' y').split(/ /)[1])`,
 	"match": `kept.push((x + 'y').match(/y\d*/)[0])`, "matches": `kept.push((x + 'y').match(/y\d*/g))`, "exec": `kept.push(/y/.exec(x + 'y')[0])`,
 }
 
-// The estimate is near to the growth of the Go heap.
+// The estimate is close to the growth of the Go heap.
 func TestWhatARuntimeHoldsIsEstimated(t *testing.T) {
 	heap := func() int64 {
 		runtime.GC()
@@ -107,7 +107,7 @@ for (let i = 0; i < 16; i++) { const x = 'x'.repeat(1 << 18) + i; ` + code + ` }
 	}
 }
 
-// hoards is a script that keeps 256 KiB more with each message, up to 2048 times, in one of these ways.
+// hoards is a script that keeps another 256 KiB with each message, up to 2048 times, in one of several ways.
 const hoards = `
 const kept = [];
 const more = () => 'x'.repeat(1 << 18) + n;
@@ -127,7 +127,7 @@ exports.ssExports = { init() {},
 	},
 };`
 
-// What a script keeps between its calls is measured.
+// Values that a script keeps between calls are measured.
 func TestWhatIsKeptBetweenCallsIsMeasured(t *testing.T) {
 	for _, way := range []string{"variable", "timer", "interval", "loop", "rejected", "promise", "method"} {
 		g := start(t, calm(), only(hoards))
@@ -142,7 +142,7 @@ func TestWhatIsKeptBetweenCallsIsMeasured(t *testing.T) {
 	}
 }
 
-// A script that keeps more with each call ends, however short its calls are, and the log says in which call.
+// A script that keeps more with each call is ended, however short its calls are, and the log names the call.
 // RL-210.
 func TestAScriptThatKeepsMoreWithEachCallEnds(t *testing.T) {
 	limits := calm()
@@ -158,8 +158,8 @@ func TestAScriptThatKeepsMoreWithEachCallEnds(t *testing.T) {
 	}
 }
 
-// A host has thousands of game sessions that wait for players, so a runtime must be small. The figure is the estimate, which does not depend on the
-// garbage collector.
+// A host has thousands of game sessions that wait for players, so a runtime must be small. The test uses the
+// estimate, because it does not depend on the garbage collector.
 func TestAGameThatWaitsHoldsLittle(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string

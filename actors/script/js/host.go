@@ -13,7 +13,8 @@ import (
 
 type hostFunction func(*Handler, goja.FunctionCall) goja.Value
 
-// hostFunctions are the functions of host, as the comment of realtime.js has them, and more for timers.js.
+// hostFunctions are the functions of the host object: those documented in realtime.js, and others for
+// timers.js.
 var hostFunctions = map[string]hostFunction{
 	"log": does((*Handler).log), "format": (*Handler).format, "utf8": (*Handler).utf8, "text": (*Handler).text, "send": does((*Handler).send),
 	"kick": does(func(h *Handler, c goja.FunctionCall) {
@@ -39,7 +40,7 @@ var hostFunctions = map[string]hostFunction{
 	},
 }
 
-// does is a function that returns nothing.
+// does converts a function that returns nothing to a hostFunction.
 func does(f func(*Handler, goja.FunctionCall)) hostFunction {
 	return func(h *Handler, c goja.FunctionCall) goja.Value {
 		f(h, c)
@@ -47,7 +48,8 @@ func does(f func(*Handler, goja.FunctionCall)) hostFunction {
 	}
 }
 
-// host is the host object of one runtime. It makes a function when it is first used: each takes half a KiB, and most games use few.
+// host is the host object of one runtime. It creates each function when the function is first used: a
+// function takes half a KiB, and most games use few of them.
 type host struct {
 	modules.Sealed
 	h      *Handler
@@ -74,7 +76,7 @@ func (o *host) Get(name string) goja.Value {
 func (o *host) Set(name string, v goja.Value) bool { o.values[name] = v; return true }
 func (o *host) Has(name string) bool               { return o.Get(name) != nil }
 
-// log is host.log(level, text, file, row).
+// log implements host.log(level, text, file, row).
 func (h *Handler) log(c goja.FunctionCall) {
 	file, row := "", 0
 	if f := c.Argument(2); !goja.IsUndefined(f) {
@@ -87,14 +89,15 @@ func (h *Handler) log(c goja.FunctionCall) {
 
 func (h *Handler) format(c goja.FunctionCall) goja.Value {
 	list := c.Argument(0).ToObject(h.vm)
-	args := make([]goja.Value, list.Get("length").ToInteger()) // an iterator takes 5 KiB
+	args := make([]goja.Value, list.Get("length").ToInteger()) // an iterator would take 5 KiB
 	for i := range args {
 		args[i] = list.Get(strconv.Itoa(i))
 	}
 	return h.vm.ToValue(h.loader.Format(args...))
 }
 
-// console logs what console prints, unless the call is interrupted: the text may have any number of lines.
+// console logs what the script prints with console. If the call is interrupted it logs nothing, because the
+// text may have any number of lines.
 func (h *Handler) console(level script.Level, text string) {
 	if h.process.Log.Enabled(level) && !h.interrupted.Load() {
 		file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
@@ -119,7 +122,8 @@ func (h *Handler) backfill(c goja.FunctionCall) {
 	}
 }
 
-// send is host.send(how, opCode, sender, payload, target). The script keeps the bytes of payload.
+// send implements host.send(how, opCode, sender, payload, target). It does not copy the payload, which the
+// script may still change.
 func (h *Handler) send(c goja.FunctionCall) {
 	payload, ok := modules.View(c.Argument(3))
 	if !ok {

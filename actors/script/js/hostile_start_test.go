@@ -21,10 +21,11 @@ func within(t *testing.T, what string, f func()) {
 	}
 }
 
-// hurry interrupts calls soon from now on. The start before takes the time that it needs.
+// hurry makes the watchdog interrupt calls soon. The start of the script has already taken the time it
+// needed.
 func (g *game) hurry() { g.handler.(*Handler).watch.EndWithin(50*time.Millisecond, "it is hostile") }
 
-// hostileStarts are whole files. The error of the start contains says.
+// hostileStarts are complete files. The error of the start must contain says.
 var hostileStarts = []struct{ name, source, says string }{
 	{"loop", `for (;;);`, "ran for more than 50ms"},
 	{"loop in init", `exports.ssExports = { init() { for (;;); } };`, "ran for more than 50ms"},
@@ -50,7 +51,7 @@ func TestAHostileStartEnds(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			within(t, "the start", func() {
 				limits := calm()
-				if strings.Contains(c.says, "ran for more than") { // else it ends by itself, however busy the machine is
+				if strings.Contains(c.says, "ran for more than") { // the other rows end by themselves, however busy the machine is
 					limits.Callback = 50 * time.Millisecond
 				}
 				g, err := load(t, limits, only(c.source))
@@ -65,7 +66,8 @@ func TestAHostileStartEnds(t *testing.T) {
 	}
 }
 
-// hang puts endless loops into all that the host might use while it makes the arguments of a callback: globals, and properties that objects inherit.
+// hang puts endless loops into everything that the host might use while it builds the arguments of a
+// callback: globals, and properties that objects inherit.
 const hang = `
 function hang() { for (;;); }
 function hangAll() {

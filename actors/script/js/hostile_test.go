@@ -16,23 +16,23 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// outcome is how a call into a script ends.
+// outcome is the result of a call into a script.
 type outcome string
 
 const (
-	returns     outcome = "returns"     // nothing is wrong
-	fails       outcome = "fails"       // an error in the log; the game session still runs
-	interrupted outcome = "interrupted" // by the watchdog, the game has crashed
-	gone        outcome = "stuck"       // not even that helped: the host was told
-	ended       outcome = "ended"       // as wanted: interrupted, and not stuck, however busy the machine is
-	full        outcome = "full"        // as wanted: interrupted for what it holds, however long that takes
+	returns     outcome = "returns"     // the call returns normally
+	fails       outcome = "fails"       // the log contains an error; the game session continues
+	interrupted outcome = "interrupted" // the watchdog interrupted the call, and the game session crashed
+	gone        outcome = "stuck"       // the interrupt had no effect, and the host was told
+	ended       outcome = "ended"       // only as an expectation: interrupted, and not stuck, however busy the machine is
+	full        outcome = "full"        // only as an expectation: interrupted because of its memory, however long that takes
 )
 
-// hostileRow is a call into a script that means no good.
+// hostileRow is a call into a hostile script.
 type hostileRow struct {
 	Name, Source string
-	Want         outcome // interrupted includes gone, where a built-in may take long
-	Says         string  // in the log
+	Want         outcome // interrupted also allows gone, because a built-in may take long
+	Says         string  // text that the log must contain
 }
 
 func hostileTable(t *testing.T) (table []hostileRow) {
@@ -54,10 +54,10 @@ func TestTheTableKnowsItsOutcomes(t *testing.T) {
 	}
 }
 
-// hostileBatch is how many rows share a process.
+// hostileBatch is the number of rows that share a process.
 const hostileBatch = 12
 
-// hostileShort are the rows of a short run: each kind of attack once.
+// hostileShort lists the rows of a short run: each kind of attack once.
 var hostileShort = []string{
 	"endless loop", "endless loop behind finally", "endless loop behind catch", "recursion", "recursion behind catch", "recursion through a built-in",
 	"recursion in a promise job", "proxy that is its own trap", "proxy with endless keys", "prototype chain through a proxy back into itself",
@@ -69,8 +69,8 @@ var hostileShort = []string{
 	"texts made of a long one", "buffers in a row",
 }
 
-// TestHostileScripts runs the table in other processes, some rows in each, so that a row that harms its process is found.
-// RL-111, RL-210.
+// TestHostileScripts runs the rows in other processes, several in each, so that it finds rows that crash or
+// hang the process. RL-111, RL-210.
 func TestHostileScripts(t *testing.T) {
 	var batch []string
 	run := func(name string, rows ...string) {
@@ -107,7 +107,7 @@ func TestHostileScripts(t *testing.T) {
 		if testing.Short() && at < 0 || raceOn && i%6 != 0 {
 			continue
 		}
-		if row := strconv.Itoa(i); c.Want == gone || c.Want == interrupted && !testing.Short() { // it may go on
+		if row := strconv.Itoa(i); c.Want == gone || c.Want == interrupted && !testing.Short() { // the call may keep running
 			run(c.Name, row)
 		} else if batch = append(batch, row); len(batch) == hostileBatch {
 			flush()
@@ -130,7 +130,7 @@ func TestSomeHostileScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Println(table[n].Name) // should it end the process
+		fmt.Println(table[n].Name) // shows the row if it ends the process
 		failed = oneHostileScript(t, table[n]) || failed
 	}
 	if failed {
@@ -139,15 +139,15 @@ func TestSomeHostileScripts(t *testing.T) {
 	os.Exit(0) // a goroutine may be stuck
 }
 
-// oneHostileScript makes a call of the table, and reports whether it ended in a wrong way.
+// oneHostileScript makes the call of one row. It returns true if the call did not end as expected.
 func oneHostileScript(t *testing.T, c hostileRow) (failed bool) {
-	wrong := func(format string, args ...any) { // os.Exit would keep t's
+	wrong := func(format string, args ...any) { // prints at once: os.Exit would discard the output of t
 		failed = true
 		fmt.Printf(format+"\n", args...)
 	}
 	limits := script.Limits{Callback: time.Hour, MemoryMax: 256 << 20, TimersMax: 100}
 	if c.Want == full {
-		limits.MemoryMax /= 16 // soon
+		limits.MemoryMax /= 16 // so that the limit is reached soon
 	}
 	callWatchdog.Grace = 0
 	if c.Want != interrupted && c.Want != gone {
@@ -164,11 +164,11 @@ exports.ssExports = {
 	}
 	switch c.Want {
 	case interrupted, ended:
-		other := callWatchdog.Watch(watchdog.Options{}) // another game session: calls are paced
+		other := callWatchdog.Watch(watchdog.Options{}) // another game session, so that calls are paced
 		defer other.Release()
 		hurry("200ms")
 	case gone:
-		go func() { // who is interrupted before is not stuck
+		go func() { // a call that is interrupted earlier would not get stuck
 			for !inBuiltIn() {
 				time.Sleep(time.Millisecond)
 			}
@@ -207,7 +207,7 @@ exports.ssExports = {
 	if got != want && (c.Want != interrupted || got != gone) || !strings.Contains(g.lines.String(), c.Says) {
 		wrong("it %s, want %s (%q)\n%s", got, c.Want, c.Says, &g.lines)
 	}
-	if got == returns || got == fails { // the game session still runs
+	if got == returns || got == fails { // the game session continues
 		g.sent = nil
 		g.handler.OnMessage(&script.Message{OpCode: 2, Sender: 1, Payload: []byte("ok")})
 		if len(g.sent) != 1 {
@@ -216,8 +216,8 @@ exports.ssExports = {
 	} else if n := g.counters.ScriptInterrupts.Load(); n != 1 {
 		wrong("%d interrupts counted", n)
 	}
-	g.handler.(script.Closer).Close()                                       // the next one is not paced for it
-	if peak := peakMemory(); peak > 4*limits.MemoryMax+512<<20 && !raceOn { // the race detector's is part of it
+	g.handler.(script.Closer).Close()                                       // otherwise the next call would be paced because of this one
+	if peak := peakMemory(); peak > 4*limits.MemoryMax+512<<20 && !raceOn { // the memory of the race detector would be included
 		wrong("the process had %d MiB", peak>>20)
 	}
 	return failed
@@ -229,7 +229,7 @@ func inBuiltIn() bool {
 	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "arrayproto_indexOf")
 }
 
-// peakMemory returns the most memory that the process has had, on Linux; 0 on other systems.
+// peakMemory returns the peak memory of the process in bytes on Linux, and 0 on other systems.
 func peakMemory() (bytes int64) {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
@@ -237,7 +237,7 @@ func peakMemory() (bytes int64) {
 	return bytes << 10
 }
 
-// judge returns how the last call ended.
+// judge returns the outcome of the last call.
 func (g *game) judge() outcome {
 	switch {
 	case g.crash != "" && strings.Contains(g.crash, "interrupted"):

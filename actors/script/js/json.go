@@ -8,12 +8,12 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-const nestingMax = 5000 // how deep a value may be for JSON.stringify
+const nestingMax = 5000 // maximum depth of a value for JSON.stringify
 
 func (h *Handler) guardJSON(json *goja.Object) {
 	guardFunction(json.Get("parse").(*goja.Object), func(parse native, c goja.FunctionCall) goja.Value {
 		if len(c.Arguments) > 0 {
-			text := h.toText(c.Arguments[0]) // of a Buffer, or whatever has a toString
+			text := h.toText(c.Arguments[0]) // a Buffer or another object is converted by its toString
 			containers, err := compile.CheckJSON("JSON", text.String())
 			h.refuse(err)
 			h.boundMade(containers, containerSize, "JSON.parse")
@@ -25,17 +25,18 @@ func (h *Handler) guardJSON(json *goja.Object) {
 }
 
 type written struct {
-	replace goja.Callable  // the script's replacer; nil: none
-	keys    []string       // the script's list of keys
-	listed  bool           // the script has given keys
-	from    []*goja.Object // the script's object for each of path
-	path    []*goja.Object // the objects that are open, the outermost first
-	size    int64          // of the text so far, in characters, roughly
+	replace goja.Callable  // the script's replacer function; nil if there is none
+	keys    []string       // the keys in the script's replacer list
+	listed  bool           // the script passed a replacer list
+	from    []*goja.Object // for each object in path, the original object of the script
+	path    []*goja.Object // the objects being serialized, outermost first
+	size    int64          // approximate length of the text so far, in characters
 	gaps    bool           // lines are indented
-	looked  int64          // size at the last look
+	looked  int64          // value of size at the last yield point
 }
 
-// stringify is JSON.stringify with a replacer of the host, which bounds how deep values are and how long the text becomes.
+// stringify implements JSON.stringify. It uses a replacer of the host to limit the depth of values and the
+// length of the text.
 func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
 	w := &written{gaps: c.Argument(2).ToBoolean()}
 	by, _ := c.Argument(1).(*goja.Object)
@@ -53,7 +54,8 @@ func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
 	return call(goja.FunctionCall{This: c.This, Arguments: []goja.Value{c.Argument(0), h.replacer, c.Argument(2)}})
 }
 
-// choose returns an object that shows only the keys that the script has listed: the engine takes a list or a replacer, not both.
+// choose wraps an object so that only the keys in the script's replacer list are visible. The engine accepts
+// either a list or a function as the replacer, and the host needs the function.
 func (w *written) choose(h *Handler, o *goja.Object) *goja.Object {
 	if !w.listed || isArray(o) {
 		return o

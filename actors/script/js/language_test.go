@@ -12,14 +12,14 @@ import (
 
 var rewriteLanguage = flag.Bool("rewrite-language", false, "write into testdata/language/expressions.json where the engine differs from Node.js without our guards")
 
-// languageRow is a row of testdata/language/expressions.json, which make.js writes.
+// languageRow is a row of testdata/language/expressions.json, which make.js generates.
 type languageRow struct {
 	Source string `json:"source"`
-	Node   string `json:"node"`             // what it is in Node.js 20
-	Engine string `json:"engine,omitempty"` // in the engine without our guards, if that differs
+	Node   string `json:"node"`             // result in Node.js 20
+	Engine string `json:"engine,omitempty"` // result in the engine without guards, if it differs
 }
 
-// Guarded built-ins do what Node.js does, or what the engine does without guards.
+// Guarded built-ins return the same as in Node.js, or the same as in the engine without guards.
 func TestGuardedBuiltInsAreThoseOfTheLanguage(t *testing.T) {
 	const file = "testdata/language/expressions.json"
 	text, err := os.ReadFile(file)

@@ -7,7 +7,7 @@ import (
 	"troupe/actors/actorstest"
 )
 
-// Methods that are made when they are first needed are there for each way to ask for them.
+// Methods that are created on first use are visible to every way of accessing them.
 func TestMethodsAreThereBeforeTheyAreMade(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"'sendMessage' in s", "true"},

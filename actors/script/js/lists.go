@@ -10,10 +10,11 @@ import (
 	"troupe/actors/script/js/modules"
 )
 
-// The engine reads the length of a list again after a guard has checked it. A getter, a proxy or an object with valueOf may answer something else
-// then, and the engine asks for memory of that size. So a built-in gets a list with the length that was checked.
+// The engine reads the length of a list again after a guard has checked it. A getter, a proxy or an object
+// with valueOf may return another length then, and the engine would allocate memory for it. So a built-in
+// gets a list whose length is pinned to the checked value.
 
-// pinned returns a list like o whose length stays n. It is o itself if its length stays.
+// pinned returns a view of o whose length is always n. If the length of o cannot change, it returns o itself.
 func (h *Handler) pinned(o *goja.Object, n int64) *goja.Object {
 	if engine.LengthStays(o) {
 		return o
@@ -21,7 +22,7 @@ func (h *Handler) pinned(o *goja.Object, n int64) *goja.Object {
 	return h.instead(o, "length", h.vm.ToValue(max(n, 0)))
 }
 
-// instead returns an object like o with another value of one property.
+// instead returns a view of o in which one property has another value.
 func (h *Handler) instead(o *goja.Object, name string, v goja.Value) *goja.Object {
 	return h.vm.ToValue(h.vm.NewProxy(o, &goja.ProxyTrapConfig{
 		Get: func(target *goja.Object, property string, _ goja.Value) goja.Value {
@@ -34,7 +35,8 @@ func (h *Handler) instead(o *goja.Object, name string, v goja.Value) *goja.Objec
 	})).(*goja.Object)
 }
 
-// list returns an array of the elements of v, checked, for a built-in that reads them. The engine refuses what is no object.
+// list copies the elements of v to an array after checking the length, for a built-in that reads them. If the
+// length cannot change, or v is not an object, it returns v. The engine refuses values that are not objects.
 func (h *Handler) list(v goja.Value, what string) goja.Value {
 	n := h.boundList(v, what)
 	o, ok := v.(*goja.Object)
@@ -49,7 +51,8 @@ func (h *Handler) list(v goja.Value, what string) goja.Value {
 	return h.vm.NewArray(all...)
 }
 
-// source returns an object with the elements of o, from its iterator or up to n, for a built-in that makes a list of them.
+// source returns a view of o for a built-in that creates a list from it. The view iterates with the iterator
+// of o if o has one; otherwise its length is pinned to n.
 func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 	if engine.LengthStays(o) {
 		return o
@@ -63,7 +66,7 @@ func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 	}
 	next, ok := goja.AssertFunction(iterate)
 	if !ok {
-		return o // the engine throws
+		return o // the engine will throw
 	}
 	of := h.vm.NewObject()
 	must(of.SetSymbol(goja.SymIterator, h.vm.ToValue(func(goja.FunctionCall) goja.Value {
@@ -72,7 +75,8 @@ func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 	return of
 }
 
-// pinThis checks the list that a built-in is called on, and pins its length. Unpin takes the result, which may be that list.
+// pinThis checks the length of the list on which a built-in is called, and pins it. unpin converts the result
+// of the built-in: if it is the pinned view, it returns the original list.
 func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin func(goja.Value) goja.Value) {
 	o, ok := c.This.(*goja.Object)
 	n = h.boundList(c.This, what)
@@ -89,7 +93,8 @@ func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin fun
 	}
 }
 
-// concat is Array.prototype.concat. An object whose length may change becomes an array of its elements, or of itself.
+// concat implements Array.prototype.concat. It first converts objects whose length may change to arrays: an
+// array of the elements if the object is spreadable, or an array with the object as its only element.
 func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
 	total := int64(0)
 	add := func(v goja.Value) goja.Value {
@@ -113,7 +118,7 @@ func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
 		}
 		return v
 	}
-	h.boundList(c.This, "concat") // it stays what it is: its class makes the result
+	h.boundList(c.This, "concat") // c.This is not converted, because its class determines the class of the result
 	if o, ok := c.This.(*goja.Object); ok && !engine.LengthStays(o) {
 		c.Arguments = append([]goja.Value{o}, c.Arguments...)
 		c.This = h.vm.NewArray()
@@ -127,7 +132,7 @@ func (h *Handler) concat(call native, c goja.FunctionCall) goja.Value {
 	return call(c)
 }
 
-// keysOf returns the keys that a list names for JSON.stringify, in their order.
+// keysOf returns the keys in a replacer list of JSON.stringify, in order and without duplicates.
 func (h *Handler) keysOf(list *goja.Object) []string {
 	n := h.boundList(list, "JSON.stringify")
 	keys, seen := make([]string, 0, min(max(n, 0), 1024)), make(map[string]bool)
@@ -153,7 +158,7 @@ func (h *Handler) keysOf(list *goja.Object) []string {
 	return keys
 }
 
-// chosen is an object that shows some keys of another one.
+// chosen is a view of an object that shows only some of its keys.
 type chosen struct {
 	modules.Sealed
 	of   *goja.Object

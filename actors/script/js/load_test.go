@@ -129,7 +129,8 @@ func TestGamesOfOneProgramShareNothingButCode(t *testing.T) {
 	b.logged(t, "n 1 1")
 }
 
-// The default import of one .mjs file in another is its value, and positions name that file.
+// The default import of an .mjs file in another one is its default export, and positions refer to the .mjs
+// file.
 func TestDefaultImportsOfMJS(t *testing.T) {
 	g := start(t, calm(), map[string]string{
 		"server.js": `exports.ssExports = require('./main.mjs').ssExports;`,
@@ -147,7 +148,7 @@ export const ssExports = { init(s) {
 	g.logged(t, "main.mjs:7:")
 }
 
-// The log names what the engine lacks or bounds, and says what to do.
+// The log tells what the engine lacks or limits, and gives advice.
 func TestCallbacksThatUseWhatTheEngineLacks(t *testing.T) {
 	const what = `; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
 	for source, says := range map[string]string{

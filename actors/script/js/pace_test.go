@@ -11,7 +11,7 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// beside makes a machine of any size pace calls, until the result is called.
+// beside makes the watchdog pace calls on a machine of any size, until the end of the test.
 func beside(t *testing.T) {
 	t.Helper()
 	other := callWatchdog.Watch(watchdog.Options{})
@@ -22,7 +22,8 @@ func beside(t *testing.T) {
 	})
 }
 
-// A long call hands over the other work of its goroutine, wherever its code is. How it rests is tested in package watchdog, in virtual time.
+// A long call hands over the other work of its goroutine, whatever code it is running. Package watchdog tests
+// the rests, in virtual time.
 func TestALongCallHandsOver(t *testing.T) {
 	for name, code := range map[string]string{
 		"nothing": ``, "loop": `for (let i = 0; i < 1000; i++);`, "function": `(function f(n) { if (n > 0) f(n - 1); })(1000);`,

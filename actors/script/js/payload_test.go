@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A payload is a Uint8Array, whatever the script has put in the place of the class.
+// A payload is a real Uint8Array, even if the script has replaced the class.
 func TestAPayloadIsAUint8Array(t *testing.T) {
 	g := start(t, calm(), body(`onMessage(m) {
   logger.info(m.payload.length, m.payload[0], Object.prototype.toString.call(m.payload), m.payload.buffer.byteLength);
@@ -19,7 +19,7 @@ func TestAPayloadIsAUint8Array(t *testing.T) {
 	}
 }
 
-// The bytes of a payload are sent as they are at that time, whatever made them.
+// A payload is sent with its bytes at the time of the call, whatever kind of object it is.
 func TestPayloadsOfAllKindsAreSent(t *testing.T) {
 	g := start(t, calm(), only(`
 let session;
@@ -34,7 +34,7 @@ exports.ssExports = {
   },
 };`))
 	g.handler.OnMessage(message(1, "came"))
-	const want = `["came" "abc" "buf" "" ""]` // a view of other numbers is refused with a warning, whatever its prototype
+	const want = `["came" "abc" "buf" "" ""]` // a view of 16-bit numbers is refused with a warning, whatever its prototype
 	var sent []string
 	for _, line := range g.sent {
 		sent = append(sent, line[strings.Index(line, `"`):])
@@ -44,7 +44,7 @@ exports.ssExports = {
 	}
 }
 
-// A comparison with undefined uses a variable of that name, if there is one.
+// A comparison with undefined uses a variable of that name if there is one.
 func TestComparisonsWithUndefined(t *testing.T) {
 	g := start(t, calm(), only(`
 function is(x) { return x === undefined; }

@@ -9,10 +9,12 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// cutters are built-ins that return pieces of a text. The engine does not copy pieces: each keeps all of the text.
+// cutters are built-ins that return substrings of a text. The engine does not copy substrings: each one keeps
+// the whole text in memory.
 var cutters = []string{"at", "charAt", "slice", "split", "substr", "substring", "trim", "trimEnd", "trimStart"}
 
-// pieces returns what a cutter made, copied if it is a small piece of a large text: engine.Held would not count the text.
+// pieces returns the result of a cutter. It copies substrings that are small parts of a large text, because
+// engine.Held would not count that text.
 func (h *Handler) pieces(text, of goja.Value) goja.Value {
 	whole, ok := text.(goja.String)
 	if !ok || whole.Length() < watchdog.LargePiece {
@@ -20,7 +22,7 @@ func (h *Handler) pieces(text, of goja.Value) goja.Value {
 	}
 	copied := func(v goja.Value) goja.Value {
 		s, ok := v.(goja.String)
-		if !ok || s.Length() > whole.Length()/2 || !engine.ASCII(s) { // the engine has copied it
+		if !ok || s.Length() > whole.Length()/2 || !engine.ASCII(s) { // the engine has already copied it
 			return v
 		}
 		return h.vm.ToValue(strings.Clone(s.String()))

@@ -11,7 +11,7 @@ import (
 	"troupe/actors/script/js/engine"
 )
 
-// Program is one version of a script, compiled once for all game sessions. Any goroutine may use it.
+// Program is one version of a script, compiled once for all game sessions. It is safe for concurrent use.
 type Program struct {
 	unit    *compile.Unit
 	entry   string
@@ -19,7 +19,7 @@ type Program struct {
 	limits  script.Limits
 
 	noted  sync.Once
-	places map[string]place // of callbacks, by name
+	places map[string]place // where callbacks begin, by name
 }
 
 type place struct {
@@ -27,7 +27,8 @@ type place struct {
 	row  int
 }
 
-// New returns the program whose entry is the file of a launch path (Bundle.Entry). It compiles that; others when they are required.
+// New returns a program whose entry is the file of a launch path (Bundle.Entry). It compiles only the entry.
+// Other files are compiled when they are required.
 func New(b *bundle.Bundle, entry string, limits script.Limits) (*Program, error) {
 	name, err := b.Entry(entry)
 	if err != nil {
@@ -50,7 +51,8 @@ func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	return newHandler(p, process), nil
 }
 
-// notePlaces notes where callbacks begin, for the log of a call that cannot be ended: nobody may look into its runtime.
+// notePlaces records where callbacks begin, for the log message about a call that cannot be interrupted: no
+// other goroutine may read its runtime.
 func (p *Program) notePlaces(callbacks *goja.Object) {
 	p.noted.Do(func() {
 		p.places = make(map[string]place)
@@ -73,5 +75,6 @@ func (p *Program) notePlaces(callbacks *goja.Object) {
 	})
 }
 
-// rejectionsFatal reports whether an unhandled rejection ends the process, as it does since Node.js 15 (realtime.md 18.3).
+// rejectionsFatal reports whether an unhandled rejection ends the process, as it does since Node.js 15
+// (realtime.md 18.3).
 func (p *Program) rejectionsFatal() bool { return p.unit.NodeVersion() != "10.x" }

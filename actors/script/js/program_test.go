@@ -10,7 +10,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// echo answers each message to the server.
+// echo is a script that sends each message to the server back to its sender.
 const echo = `
 let session;
 exports.ssExports = {
@@ -20,7 +20,7 @@ exports.ssExports = {
 
 var shared = new(counters.Set)
 
-// sink is a session that counts what is sent.
+// sink is a session that counts the bytes of sent payloads.
 type sink struct {
 	script.Session
 	bytes int

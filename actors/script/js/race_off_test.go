@@ -2,5 +2,6 @@
 
 package js
 
-// raceOn is true if the race detector makes tests several times as long. Long tests do only a part then.
+// raceOn is true if the race detector is on. Tests then take several times as long, so long tests run only
+// partially.
 const raceOn = false

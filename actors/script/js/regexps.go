@@ -19,38 +19,43 @@ import (
 	"troupe/actors/thread"
 )
 
-// matchMax is how long one match of a regular expression may take. The engine gives what Go's own library cannot match (look-ahead, look-behind,
-// back references, a match that does not start at the start of a text) to a library that backtracks. Its time may double with each character of
-// the input, which players send. It cannot be interrupted, so its own limit must end it before the watchdog's grace is over.
+// matchMax limits the time of one match by the backtracking library. The engine uses this library for
+// everything that Go's regexp package cannot match: look-ahead, look-behind, back references, and matches
+// that do not start at the beginning of the text. Its time may double with each character of the input, which
+// players send. It cannot be interrupted, so matchMax must end a match before the watchdog's grace period is
+// over.
 const matchMax = 500 * time.Millisecond
 
-// This does not compile unless matchMax and the period of the library's clock (100 ms) fit into the grace.
+// This does not compile unless matchMax plus two periods of the library's clock (100 ms each) fit into the
+// watchdog's grace period.
 var _ [watchdog.Grace - matchMax - 2*regexp2.DefaultClockPeriod]struct{}
 
-// The library reads it when it compiles an expression.
+// The library reads the default timeout when it compiles an expression.
 func init() { regexp2.DefaultMatchTimeout = matchMax }
 
-// stepsMax is how many characters other text than ASCII may have for a match step by step: each step compares all of the text.
+// stepsMax is the maximum length, in characters, of a non-ASCII text that is matched step by step. Each step
+// compares the whole text.
 const stepsMax = 1 << 16
 
 const expressionsMax = 1000
 
-// regexps makes matches of regular expressions fail that take too long. The engine alone drops the error of the library, as if nothing matched.
+// regexps makes matches of regular expressions fail if they take too long. Without it, the engine drops the
+// library's timeout error, as if nothing had matched.
 type regexps struct {
 	h         *Handler
 	prototype *goja.Object
-	exec      *goja.Object // the engine's, with a limit
+	exec      *goja.Object // the engine's exec, with a time limit
 	known     map[string]*expression
-	iterates  bool          // the iterators of matchAll have a limit
-	max       time.Duration // how long a match may take that finds nothing
+	iterates  bool          // the iterators of matchAll have a time limit
+	max       time.Duration // maximum duration of a match that finds nothing
 }
 
 type expression struct {
-	backtracks bool         // for each text
-	stepping   *goja.Object // a copy with an own exec, which global matches call for each match
+	backtracks bool         // uses the backtracking library for every text
+	stepping   *goja.Object // a copy of the expression with its own exec property, so that global matches call exec for each match
 }
 
-// uses guards a class that the code may use without its name.
+// uses installs the guard of a class that code may use without naming it.
 func (h *Handler) uses(class string) {
 	if slices.Contains(h.guardedObjects, class) {
 		return
@@ -65,13 +70,14 @@ func (h *Handler) uses(class string) {
 			h.vm.Get(class)
 		}
 	}
-	// An error is of a class that the script has frozen or taken away.
+	// An error means that the script has frozen or removed the class. It is ignored unless it is an interrupt
+	// or an overflow.
 	if err := h.attempt(guard); err != nil && isAbrupt(err) {
 		panic(err)
 	}
 }
 
-// guardRegexps gives a limit to the methods of regular expressions.
+// guardRegexps limits the time of the methods of regular expressions.
 func (h *Handler) guardRegexps(constructor *goja.Object) {
 	prototype := constructor.Get("prototype").ToObject(h.vm)
 	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec").ToObject(h.vm), known: make(map[string]*expression), max: matchMax / 2}
@@ -81,12 +87,12 @@ func (h *Handler) guardRegexps(constructor *goja.Object) {
 	for _, symbol := range []*goja.Symbol{goja.SymMatch, goja.SymMatchAll, goja.SymReplace, goja.SymSplit, goja.SymSearch} {
 		o := prototype.GetSymbol(symbol).ToObject(h.vm)
 		guardFunction(o, func(method native, c goja.FunctionCall) goja.Value { return r.every(symbol, method, c) })
-		h.countCalls(o) // it calls exec, which may be itself
+		h.countCalls(o) // the method calls exec, which may be the method itself
 	}
 	h.regexps = r
 }
 
-// once calls exec or test, which match once. The engine may call it in a loop.
+// once wraps exec and test, which match once. The engine may call them in a loop.
 func (r *regexps) once(method native, c goja.FunctionCall) goja.Value {
 	r.h.pause()
 	text := r.h.toText(c.Argument(0))
@@ -94,7 +100,7 @@ func (r *regexps) once(method native, c goja.FunctionCall) goja.Value {
 	return r.h.pieces(text, r.limited(c.This, text, func() goja.Value { return method(c) }))
 }
 
-// every calls a method that may match many times.
+// every wraps a method that may match many times.
 func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall) goja.Value {
 	text := r.h.toText(c.Argument(0))
 	c.Arguments = append([]goja.Value{text}, c.Arguments[min(1, len(c.Arguments)):]...)
@@ -107,7 +113,7 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		c.Arguments[1] = r.h.boundReplacement(text, c.Arguments[1], func() int64 { return r.times(c.This, text) })
 		if replacement, ok := c.Arguments[1].Export().(func(goja.FunctionCall) goja.Value); ok {
 			c.Arguments[1] = r.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-				called = true // the engine calls it after all matches
+				called = true // the engine calls the replacement after it has found all matches
 				return replacement(c)
 			})
 		}
@@ -138,13 +144,14 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 	return r.h.pieces(text, found)
 }
 
-// pinned returns an expression like o, which has an exec of the script, whose matches have checked lengths.
+// pinned returns a view of o, a regular expression that has an exec of the script. The matches that exec
+// returns have checked, pinned lengths.
 func (r *regexps) pinned(o *goja.Object) *goja.Object {
 	h := r.h
 	of := func(o *goja.Object) *goja.Object {
 		exec, ok := goja.AssertFunction(o.Get("exec"))
 		return h.instead(o, "exec", h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-			if !ok { // the engine would call nothing
+			if !ok { // otherwise the engine would call nothing
 				panic(h.vm.NewTypeError("exec is not a function"))
 			}
 			v := returned(exec(o, c.Arguments...))
@@ -154,7 +161,7 @@ func (r *regexps) pinned(o *goja.Object) *goja.Object {
 			return v
 		}))
 	}
-	class := propertyOf(o, "constructor") // split matches with one of its species
+	class := propertyOf(o, "constructor") // split creates its matcher with the species constructor
 	if goja.IsUndefined(class) {
 		class = r.prototype.Get("constructor")
 	}
@@ -173,7 +180,8 @@ func (r *regexps) pinned(o *goja.Object) *goja.Object {
 	return h.instead(of(o), "constructor", made)
 }
 
-// times is how often an expression matches in a text.
+// times returns how often an expression matches in a text, or an upper bound if the expression has methods of
+// the script.
 func (r *regexps) times(of goja.Value, text goja.String) int64 {
 	o, ok := of.(*goja.Object)
 	if !ok || !r.ours(o) {
@@ -192,7 +200,7 @@ func (r *regexps) times(of goja.Value, text goja.String) int64 {
 	return 0
 }
 
-// iterator gives a limit to all iterators of matchAll, when it gets the first.
+// iterator limits the time of all iterators of matchAll. It does so once, when it gets the first iterator.
 func (r *regexps) iterator(v goja.Value) goja.Value {
 	if iterator, ok := v.(*goja.Object); ok && !r.iterates && iterator.Prototype() != nil {
 		r.iterates = true
@@ -203,8 +211,9 @@ func (r *regexps) iterator(v goja.Value) goja.Value {
 	return v
 }
 
-// limited returns what a method of an expression returns for a text. It throws if nothing matched and that took too long. Without a text, the method
-// is the next of an iterator.
+// limited calls method, which matches the expression of against text. It throws if nothing matched, the call
+// took too long, and the backtracking library may have been used. If of and text are nil, method is the next
+// function of an iterator.
 func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Value {
 	began := time.Now()
 	var v goja.Value
@@ -218,7 +227,8 @@ func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Va
 	return v
 }
 
-// endIfInterrupted ends the call if it is interrupted: a built-in does not look itself.
+// endIfInterrupted ends the call if it was interrupted. The engine does not check for interrupts inside
+// built-ins.
 func (h *Handler) endIfInterrupted() {
 	if h.interrupted.Load() {
 		h.value(nothingToDo())
@@ -227,7 +237,7 @@ func (h *Handler) endIfInterrupted() {
 
 var nothingToDo = snippet("0")
 
-// nothing reports whether v is what a method returns if nothing matches.
+// nothing reports whether v is the result of a method that found no match.
 func nothing(v, text goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	switch {
@@ -238,10 +248,10 @@ func nothing(v, text goja.Value) bool {
 	case o.ClassName() != "Array" || o.Get("length").ToInteger() != 1:
 		return false
 	}
-	return o.Get("0").SameAs(text) // of split
+	return o.Get("0").SameAs(text) // the result of split
 }
 
-// mayBacktrack reports whether the library that backtracks may have made the match.
+// mayBacktrack reports whether the backtracking library may have been used for the match.
 func (r *regexps) mayBacktrack(of, text goja.Value) bool {
 	o, ok := of.(*goja.Object)
 	if !ok || o.ClassName() != "RegExp" {
@@ -251,7 +261,7 @@ func (r *regexps) mayBacktrack(of, text goja.Value) bool {
 	return r.expression(o, flags).backtracks || strings.ContainsAny(flags, "gy") || !isASCII(text)
 }
 
-// ours reports whether an expression has the engine's prototype and exec.
+// ours reports whether an expression has the engine's prototype and its guarded exec.
 func (r *regexps) ours(o *goja.Object) bool {
 	if o.ClassName() != "RegExp" || o.Prototype() != r.prototype {
 		return false
@@ -260,7 +270,8 @@ func (r *regexps) ours(o *goja.Object) bool {
 	return exec != nil && exec.SameAs(r.exec)
 }
 
-// stepping returns the expression to match instead of another one; nil: the other one, which matches once or does not backtrack.
+// stepping returns the copy of an expression that matches step by step. It returns nil if the original can be
+// used: it matches only once, or it does not backtrack.
 func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Object {
 	o, ok := of.(*goja.Object)
 	if !ok || symbol == goja.SymSearch || !r.ours(o) || symbol != goja.SymSplit && !o.Get("global").ToBoolean() {
@@ -282,7 +293,7 @@ func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Objec
 	return e.stepping
 }
 
-// expression returns the expression of a source with some flags.
+// expression returns the cached data of the expression with the source of o and the given flags.
 func (r *regexps) expression(o *goja.Object, flags string) *expression {
 	source := o.Get("source").String()
 	key := flags + "/" + source
@@ -306,7 +317,7 @@ func isASCII(text goja.Value) bool {
 	return strings.IndexFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) < 0
 }
 
-// split is String.prototype.split with a global expression, as the engine does it.
+// split implements String.prototype.split with a global expression, in the same way as the engine.
 func (r *regexps) split(by *goja.Object, text, most goja.Value) goja.Value {
 	whole, _ := text.(goja.String)
 	limit := int64(math.MaxUint32)

@@ -14,13 +14,15 @@ import (
 	"troupe/actors/script/realtime"
 )
 
-const callDepthMax = 4000 // bounds recursion of the script. Node.js allows about twice as much.
+const callDepthMax = 4000 // limits the recursion depth of the script; Node.js allows about twice as much
 
-// callDepthNatives is the bound of built-ins: functions of the host that the script calls at its bound need some more. callDepthEngine is the bound
-// of the engine itself, for code that looks at no other.
+// callDepthNatives is the depth limit for built-ins. It is higher, because a script that has reached
+// callDepthMax may still call host functions. callDepthEngine is the engine's own limit, for code without the
+// other checks.
 const callDepthNatives, callDepthEngine = callDepthMax + 200, callDepthMax + 500
 
-// embedded compiles a file of the host, once, as a program whose value is a function. Stacks do not show frames of troupe: names.
+// embedded compiles a JavaScript file of the host when it is first used. The value of the program is a
+// function that takes an exports object. Stack traces omit frames whose file name begins with "troupe:".
 func embedded(name, source string) func() *goja.Program {
 	return sync.OnceValue(func() *goja.Program {
 		return goja.MustCompile("troupe:"+name, "(function (exports) {"+source+"\n})", false)
@@ -29,7 +31,7 @@ func embedded(name, source string) func() *goja.Program {
 
 var glueProgram = embedded(strings.TrimPrefix(realtime.Name, "troupe:"), realtime.Source)
 
-// boot makes the runtime with its globals and the session object. It runs none of the script.
+// boot creates the runtime with its globals and the session object. It runs no script code.
 func (h *Handler) boot() error {
 	guardEngine()
 	h.vm = goja.New()
@@ -44,7 +46,7 @@ func (h *Handler) boot() error {
 		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Worked: h.worked, Size: h.sized, Eval: h.evaluates, Uses: h.uses,
 		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
-		Env:      map[string]string{"NODE_ENV": "production"}, // as in engine node: packages read it
+		Env:      map[string]string{"NODE_ENV": "production"}, // as in the engine of package node, because packages read it
 	})
 	glue, err := h.create(glueProgram(), h.host)
 	if err != nil {
@@ -55,7 +57,7 @@ func (h *Handler) boot() error {
 	return nil
 }
 
-// create runs a file of the host, and calls its create.
+// create runs a JavaScript file of the host and calls the function create that it exports.
 func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, error) {
 	f, err := h.vm.RunProgram(p)
 	if err != nil {
@@ -80,7 +82,7 @@ func function(o *goja.Object, name string) native {
 	return f
 }
 
-// load runs the script's files, and hands its callbacks to the glue.
+// load runs the files of the script and passes its callbacks to the glue.
 func (h *Handler) load() error {
 	exports, err := h.loader.Require(h.program.entry)
 	if err != nil {
@@ -98,7 +100,7 @@ func (h *Handler) load() error {
 	return nil
 }
 
-// given returns ssExports, which the entry exports itself or in its default export.
+// given returns ssExports, which the entry exports directly or as a property of its default export.
 func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 	given = goja.Undefined()
 	if thrown := h.vm.Try(func() { // getters of the script may run
@@ -122,15 +124,15 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 	return given, nil
 }
 
-// bytes makes a plain Uint8Array of b, which it keeps. It runs no code of the script.
+// bytes returns a Uint8Array that uses b without a copy. It runs no script code.
 func (h *Handler) bytes(b []byte) *goja.Object {
 	return returned(h.vm.New(h.class("Uint8Array"), h.vm.ToValue(h.vm.NewArrayBuffer(b))))
 }
 
-// class returns a built-in class, even if the script has put another one in its place.
+// class returns a built-in class, even if the script has replaced the global variable.
 func (h *Handler) class(name string) *goja.Object {
 	o := h.classes[name]
-	if o == nil { // only once: the template puts a guard around it each time
+	if o == nil { // called once per class, because the template would add another guard each time
 		o = engine.Object(classes[name](h.vm), engine.Value)
 		if h.classes == nil {
 			h.classes = make(map[string]*goja.Object)
@@ -140,7 +142,7 @@ func (h *Handler) class(name string) *goja.Object {
 	return o
 }
 
-// rangeError is an error to panic with.
+// rangeError returns a RangeError to panic with.
 func (h *Handler) rangeError(format string, args ...any) *goja.Object {
 	o, err := h.vm.New(h.class("RangeError"), h.vm.ToValue(fmt.Sprintf(format, args...)))
 	if err != nil {

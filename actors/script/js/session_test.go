@@ -15,9 +15,10 @@ import (
 	"troupe/messages/counters"
 )
 
-// game is a game session. Who calls play calls its callbacks, timers and Do, one after the other.
+// game is a game session. The goroutine that calls play acts as the actor: it runs callbacks, timers and
+// functions passed to Do, one at a time.
 type game struct {
-	node    string // version
+	node    string // Node.js version of the bundle
 	log     *script.Log
 	lines   lines
 	handler script.Handler
@@ -29,14 +30,14 @@ type game struct {
 	ending  bool
 	exit    *int
 	crash   string
-	stuck   func(reason string) // what the host does; nil: nothing
-	handed  int                 // calls that have become long
+	stuck   func(reason string) // replaces the host's Stuck function if not nil
+	handed  int                 // number of calls that handed over their goroutine's work
 
 	counters counters.Set
 }
 
 type lines struct {
-	during func() // called in the call that writes a line; nil: nothing
+	during func() // if not nil, called inside the call that writes a line
 	mu     sync.Mutex
 	list   []script.Line
 }
@@ -51,7 +52,7 @@ func (l *lines) Write(line script.Line) {
 }
 func (l *lines) Close() {}
 
-// String is the log, a line each, without times.
+// String returns the log without times, one line per entry.
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +117,7 @@ func (g *game) play(d time.Duration) {
 	}
 }
 
-// start loads the files and calls init. It fails the test if that fails.
+// start loads the files and calls init. It fails the test on an error.
 func start(t testing.TB, limits script.Limits, files map[string]string) *game {
 	t.Helper()
 	g, err := load(t, limits, files)
@@ -126,14 +127,14 @@ func start(t testing.TB, limits script.Limits, files map[string]string) *game {
 	return g
 }
 
-// only is a script of one file.
+// only returns a script with a single file.
 func only(source string) map[string]string { return map[string]string{"server.js": source} }
 
 func load(t testing.TB, limits script.Limits, files map[string]string) (*game, error) {
 	return loadInto(t, &game{}, limits, files)
 }
 
-// loadInto loads files into a game session that has a log and a version of Node.js.
+// loadInto loads files into a game session whose log and Node.js version may already be set.
 func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]string) (*game, error) {
 	g.tasks, g.over = make(chan func(), 1000), make(chan struct{})
 	b := &bundle.Bundle{Files: map[string][]byte{}, Version: "v1", NodeVersion: cmp.Or(g.node, "24.x")}
@@ -162,7 +163,7 @@ func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]stri
 	return g, g.handler.Init(g)
 }
 
-// calm returns limits that a busy machine does not exceed.
+// calm returns limits that are not exceeded even on a busy machine.
 func calm() script.Limits {
 	l := actorstest.ScriptLimits()
 	l.Tick = 0

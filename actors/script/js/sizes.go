@@ -16,25 +16,27 @@ import (
 	"troupe/actors/thread"
 )
 
-// A built-in may make or read a list or text of any size. It asks for all the memory at once: if the system refuses, the process ends. And it cannot
-// be interrupted. So a guard refuses what is larger than a call may make, or than Node.js allows. Buffer has its own bound.
+// A built-in may create or read a list or a text of any size. It allocates all the memory at once, and if the
+// system refuses, the process ends. It also cannot be interrupted. So a guard refuses sizes above the limits
+// of a call, or above those of Node.js. Buffer has a limit of its own.
 
 const (
-	// textsMax is how many characters a text may have, listsMax how many elements a list for a built-in. The garbage collector waits for each copy: of
-	// 64 MiB, all other game sessions waited for 40 to 600 ms.
+	// textsMax is the maximum length of a text in characters, and listsMax the maximum number of elements of
+	// a list that is passed to a built-in. The garbage collector waits while a built-in copies: with texts of
+	// 64 MiB, all other game sessions were delayed by 40 to 600 ms.
 	textsMax = 4 << 20
 	listsMax = 1 << 20
-	// longList is how many elements a list has at least that may take a built-in long.
+	// longList is the number of elements from which a built-in may take long for a list.
 	longList      = 1 << 12
-	containerSize = 256     // bytes that a list or an object takes
-	patternMax    = 1 << 20 // how many characters a regular expression may have that is made from text
+	containerSize = 256     // estimated size in bytes of an array or an object
+	patternMax    = 1 << 20 // maximum length in characters of a regular expression that is made from text
 )
 
-// sizedTypes are the classes of objects that hold bytes.
+// sizedTypes are the classes whose objects hold raw bytes.
 var sizedTypes = [...]string{"ArrayBuffer", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array",
 	"Float32Array", "Float64Array"}
 
-// sizeMax is how many bytes a built-in may ask for at once.
+// sizeMax returns how many bytes a built-in may allocate at once.
 func (h *Handler) sizeMax() int64 {
 	if limit := h.program.limits.MemoryMax; limit > 0 {
 		return limit
@@ -42,17 +44,20 @@ func (h *Handler) sizeMax() int64 {
 	return 1 << 32
 }
 
-// listMax is how many elements a list for a built-in may have, textMax how many characters a text may have: a built-in makes several for one.
+// listMax and textMax return the limits on the elements of a list and the characters of a text that a
+// built-in may use. They are a fraction of sizeMax, because a built-in makes several copies.
 func (h *Handler) listMax() int64 { return min(listsMax, h.sizeMax()/engine.ValueSize) }
 func (h *Handler) textMax() int64 { return min(textsMax, h.sizeMax()/4) }
 
-// makers are built-ins that return something new, which may be large. What they make is counted.
+// makers are built-ins that return a new value, which may be large. The watchdog counts the size of the
+// value.
 var makers = map[string][]string{
 	"Array":  {"concat", "fill", "filter", "flat", "flatMap", "join", "map", "slice", "splice", "toReversed", "toSorted", "toSpliced", "with"},
 	"String": {"concat", "normalize", "padEnd", "padStart", "repeat", "replace", "replaceAll", "split", "toLowerCase", "toUpperCase"},
 }
 
-// sized counts what was made and may be large, and returns it. It throws if a text is too long.
+// sized reports the size of a new value to the watchdog if it is large, and returns the value. It throws if a
+// text is too long.
 func (h *Handler) sized(v goja.Value) goja.Value {
 	switch v := v.(type) {
 	case goja.String:
@@ -69,7 +74,7 @@ func (h *Handler) sized(v goja.Value) goja.Value {
 	return v
 }
 
-// weigh counts what a call makes, if it is large.
+// weigh reports to the watchdog that the call has allocated bytes, if that is at least watchdog.LargePiece.
 func (h *Handler) weigh(bytes int64) {
 	if bytes >= watchdog.LargePiece && h.watch != nil {
 		h.watch.Made(bytes)
@@ -77,7 +82,8 @@ func (h *Handler) weigh(bytes int64) {
 	}
 }
 
-// boundMade refuses n pieces of each bytes if they are too much, and counts them.
+// boundMade throws if n values of size each exceed sizeMax. Otherwise it reports their total size to the
+// watchdog.
 func (h *Handler) boundMade(n, each int64, what string) {
 	if n > h.sizeMax()/each {
 		panic(h.tooLong(n, what))
@@ -85,7 +91,7 @@ func (h *Handler) boundMade(n, each int64, what string) {
 	h.weigh(n * each)
 }
 
-// guardCollection bounds what a map or a set is made from.
+// guardCollection limits the size of the array from which a Map or Set is created.
 func guardCollection(name string) func(h *Handler, o *goja.Object) {
 	return func(h *Handler, o *goja.Object) {
 		guardConstructor(o, func(args []goja.Value) []goja.Value {
@@ -109,14 +115,14 @@ func (h *Handler) tooLong(n int64, what string) *goja.Object {
 
 func (h *Handler) textTooLong() *goja.Object { return h.rangeError("Invalid string length") }
 
-// boundLength refuses a text of n characters if that is too many.
+// boundLength throws if n is more than the maximum length of a text.
 func (h *Handler) boundLength(n int64) {
 	if n > h.textMax() {
 		panic(h.textTooLong())
 	}
 }
 
-// lengthOf returns the property length as a number.
+// lengthOf returns the property length as an integer.
 func lengthOf(o *goja.Object) int64 {
 	v := o.Get("length")
 	switch v.(type) {
@@ -129,7 +135,7 @@ func lengthOf(o *goja.Object) int64 {
 func propertyOf(o *goja.Object, name string) goja.Value { return cmp.Or(o.Get(name), goja.Undefined()) }
 func indexText(i int64) string                          { return strconv.FormatInt(i, 10) }
 
-// boundList refuses an object whose length is too large, and returns the length.
+// boundList returns the length of v. It throws if the length exceeds listMax.
 func (h *Handler) boundList(v goja.Value, what string) int64 {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -142,7 +148,7 @@ func (h *Handler) boundList(v goja.Value, what string) int64 {
 	return n
 }
 
-// boundText refuses a text that has too many characters for a list of them.
+// boundText throws if a text has more characters than a list may have elements.
 func (h *Handler) boundText(v goja.Value, what string) {
 	if s, ok := v.(goja.String); ok && int64(s.Length()) > h.listMax() {
 		panic(h.tooLong(int64(s.Length()), what))
@@ -156,14 +162,15 @@ func (h *Handler) boundTextIterator(c goja.FunctionCall) {
 	}
 }
 
-// boundEncoded refuses a text that becomes too long when it is encoded, up to nine times as long.
+// boundEncoded throws if a text could become too long when it is URI-encoded, which can make it nine times as
+// long.
 func (h *Handler) boundEncoded(c goja.FunctionCall) {
 	if s, ok := c.Argument(0).(goja.String); ok && int64(s.Length()) > h.textMax()/9 {
 		panic(h.textTooLong())
 	}
 }
 
-// listed bounds the list that a built-in is called on. The built-in cannot be paused.
+// listed limits the length of the list on which a built-in is called. The built-in has no yield points.
 func listed(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) (v goja.Value) {
 		n, unpin := h.pinThis(&c, name)
@@ -175,7 +182,7 @@ func listed(name string) guarding {
 	})
 }
 
-// iterated is listed for a built-in that makes an iterator.
+// iterated is listed for a built-in that returns an iterator.
 func iterated(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 		n, _ := h.pinThis(&c, name)
@@ -184,7 +191,7 @@ func iterated(name string) guarding {
 	})
 }
 
-// iteratedBytes is iterated for arrays of bytes and numbers, whose length stays.
+// iteratedBytes is iterated for typed arrays, whose length cannot change.
 func iteratedBytes(name string) guarding {
 	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 		h.spread(h.boundList(c.This, name))
@@ -192,9 +199,10 @@ func iteratedBytes(name string) guarding {
 	})
 }
 
-const spreadMax = 1 << 17 // how many elements may be spread into the arguments of a call, about as many as in Node.js
+const spreadMax = 1 << 17 // maximum number of elements that can be spread into the arguments of a call, about the same as in Node.js
 
-// spread is called before n elements are iterated over. If they become arguments of a call, it bounds them, and makes room for them on the engine's stack.
+// spread is called before n elements are iterated over. If they will become arguments of a call, spread
+// limits n and grows the engine's stack for them.
 func (h *Handler) spread(n int64) {
 	if n*engine.ValueSize < watchdog.LargePiece || !engine.Spreads(h.vm) {
 		return
@@ -228,12 +236,13 @@ func arrayGuards() map[string]guarding {
 	return guards
 }
 
-// guardValues guards the iterators of arrays, guardTypedValues those of arrays of bytes and numbers.
+// guardValues guards the iterators of arrays, and guardTypedValues those of typed arrays.
 var guardValues = guardObject("values", func(h *Handler, o *goja.Object) { iterated("values")(h, o) })
 
 var guardTypedValues = guardObject("typed values", func(h *Handler, o *goja.Object) { iteratedBytes("values")(h, o) })
 
-// typedGuards guard the prototype of arrays of bytes and numbers: lists of their elements take more memory.
+// typedGuards guards the prototype of typed arrays. A list of their elements takes more memory than the bytes
+// themselves.
 func typedGuards() map[string]guarding {
 	return map[string]guarding{
 		"join":           guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.This, "join") }),
@@ -270,7 +279,7 @@ func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
 }
 
 func (h *Handler) texts(list *goja.Object, n int64, separator goja.String) goja.Value {
-	if slices.Contains(h.joining, list) { // it is in itself
+	if slices.Contains(h.joining, list) { // the list contains itself
 		return h.vm.ToValue("")
 	}
 	h.joining = append(h.joining, list)
@@ -307,7 +316,7 @@ func (h *Handler) guardRaw(class *goja.Object) {
 	})
 }
 
-// guardSized bounds the constructor of a class of sizedTypes.
+// guardSized limits the constructor of a class of sizedTypes.
 func (h *Handler) guardSized(o *goja.Object) {
 	size, typed := int64(1), false
 	if v := o.Get("BYTES_PER_ELEMENT"); v != nil {
@@ -328,7 +337,7 @@ func (h *Handler) guardSized(o *goja.Object) {
 		case n > 0:
 			h.weigh(int64(n) * size)
 		default:
-			n = 0 // it may be NaN
+			n = 0 // n may be NaN
 		}
 		if o, ok := args[0].(*goja.Object); ok && typed && !engine.HoldsBytes(o) {
 			args[0] = h.source(o, int64(n))
@@ -337,7 +346,8 @@ func (h *Handler) guardSized(o *goja.Object) {
 	})
 }
 
-// lengthGiven returns the length that a constructor of sizedTypes takes from its argument.
+// lengthGiven returns the length that a constructor of sizedTypes derives from its argument. ok is false if
+// there is none.
 func lengthGiven(v goja.Value) (n float64, ok bool) {
 	o, isObject := v.(*goja.Object)
 	if !isObject {
@@ -348,7 +358,7 @@ func lengthGiven(v goja.Value) (n float64, ok bool) {
 	case bytesType:
 		b, _ := o.Export().([]byte)
 		return float64(len(b)), true
-	case bufferType: // it is not copied
+	case bufferType: // the constructor does not copy the buffer
 		return 0, false
 	}
 	if v = o.Get("length"); v == nil {
@@ -373,10 +383,11 @@ func stringGuards() map[string]guarding {
 	}
 }
 
-// usesRegexps is for built-ins that make a regular expression from text.
+// usesRegexps runs before built-ins that create a regular expression from text.
 func (h *Handler) usesRegexps(goja.FunctionCall) { h.uses(compile.UseRegExp) }
 
-// toText is ToString of the language. The engine's ToString leaves numbers and the like as they are.
+// toText implements ToString of the language specification. The engine's ToString does not convert numbers
+// and other primitive values to strings.
 func (h *Handler) toText(v goja.Value) goja.String {
 	switch s := v.ToString().(type) {
 	case goja.String:
@@ -388,7 +399,8 @@ func (h *Handler) toText(v goja.Value) goja.String {
 	}
 }
 
-// textOf converts the receiver of a method of strings, once; false: it is null or undefined, and the engine throws.
+// textOf converts the receiver of a string method to a text. It returns false if the receiver is null or
+// undefined; the engine then throws.
 func (h *Handler) textOf(c *goja.FunctionCall) (goja.String, bool) {
 	if goja.IsUndefined(c.This) || goja.IsNull(c.This) {
 		return nil, false
@@ -402,7 +414,7 @@ func (h *Handler) repeat(call native, c goja.FunctionCall) goja.Value {
 	if text, ok := h.textOf(&c); ok && len(c.Arguments) > 0 {
 		c.Arguments[0] = c.Arguments[0].ToNumber()
 		n := c.Arguments[0].ToInteger()
-		if text.Length() > 0 && n > h.textMax()/int64(text.Length()) && n < math.MaxInt64 { // the engine refuses infinity
+		if text.Length() > 0 && n > h.textMax()/int64(text.Length()) && n < math.MaxInt64 { // for infinity, the engine throws itself
 			panic(h.textTooLong())
 		}
 	}
@@ -432,7 +444,8 @@ func (h *Handler) concatTexts(call native, c goja.FunctionCall) goja.Value {
 	return call(c)
 }
 
-// replaceText is replace or replaceAll for a text. Regular expressions have bounds of their own.
+// replaceText guards replace and replaceAll with a text as the pattern. Regular expressions have their own
+// limits.
 func replaceText(most int) func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 	return func(h *Handler, call native, c goja.FunctionCall) goja.Value {
 		if _, ok := c.Argument(0).(*goja.Object); ok || len(c.Arguments) < 2 {
@@ -450,7 +463,8 @@ func replaceText(most int) func(h *Handler, call native, c goja.FunctionCall) go
 	}
 }
 
-// boundReplacement returns a replacement that makes no text that is too long. Times returns how often it is used.
+// boundReplacement wraps a replacement so that it throws if the result becomes too long. times returns how
+// often the replacement is used.
 func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func() int64) goja.Value {
 	most := h.textMax()
 	if f, ok := goja.AssertFunction(by); ok {
@@ -464,7 +478,7 @@ func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func()
 	}
 	s := h.toText(by)
 	each := int64(s.Length())
-	if each > 1 { // $& and the like stand for up to all of the text
+	if each > 1 { // $& and similar patterns insert up to the whole text
 		each += int64(strings.Count(s.String(), "$")) * int64(text.Length())
 	}
 	if each > 0 && int64(text.Length())+1 > most/each && times() > most/each {
@@ -496,7 +510,7 @@ func (h *Handler) splitText(call native, c goja.FunctionCall) goja.Value {
 	return call(c)
 }
 
-// guardRegexpSource bounds the text that a regular expression is made from.
+// guardRegexpSource limits the length of the text from which a regular expression is created.
 func (h *Handler) guardRegexpSource(o *goja.Object) {
 	guardConstructor(o, func(args []goja.Value) []goja.Value {
 		if len(args) > 0 {

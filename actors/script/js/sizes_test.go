@@ -9,7 +9,7 @@ import (
 	"troupe/actors/script"
 )
 
-// Within the bounds, built-ins do what they do in Node.js.
+// Within the limits, built-ins behave as in Node.js.
 func TestWhatIsBoundedIsAsInNode(t *testing.T) {
 	g := start(t, calm(), only(`
 const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
@@ -37,7 +37,7 @@ exports.ssExports = { init(s) {
 	}
 }
 
-// Texts that built-ins make from many texts are bounded.
+// Texts that built-ins create from many texts are limited.
 func TestTextsOfManyAreBounded(t *testing.T) {
 	g := start(t, script.Limits{Callback: time.Minute, MemoryMax: 8 << 20}, only(`
 const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
@@ -59,7 +59,8 @@ exports.ssExports = { init(s) {
 		"number RangeError: Invalid string length", "proxied RangeError: a list of 4000000000 is too long for concat", "spreadable RangeError: a list of 4000000000 is too long for concat")
 }
 
-// The engine's stack grows once for elements that are spread into a call. It is not copied for each 1,024.
+// The engine's stack grows once for elements that are spread into a call, instead of being copied for every
+// 1,024.
 func TestTheStackGrowsOnceForASpread(t *testing.T) {
 	const n = 20_000
 	allocated := func() int64 {
@@ -73,7 +74,7 @@ func TestTheStackGrowsOnceForASpread(t *testing.T) {
 				const list = new Array(n).fill(1), all = `+of+`, count = function () { return arguments.length; };
 				logger.info('spread', count(...all, ...[1, 2]));
 			}`))
-			var took [2]int64 // the second time it has the room
+			var took [2]int64 // the second call finds the stack large enough
 			for i := range took {
 				took[i] = -allocated()
 				g.handler.OnMessage(message(n, ""))
@@ -86,7 +87,7 @@ func TestTheStackGrowsOnceForASpread(t *testing.T) {
 	}
 }
 
-// Texts that operators make are bounded, in files of the script and of modules.
+// Texts created by operators are limited, in files of the script and in built-in modules.
 func TestSumsAreBounded(t *testing.T) {
 	g := start(t, script.Limits{Callback: time.Minute, MemoryMax: 64 << 20}, only(`
 const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
@@ -98,7 +99,7 @@ exports.ssExports = { init(s) {
 	g.logged(t, "added RangeError: Invalid string length 4194304", "formatted RangeError: Invalid string length")
 }
 
-// Guards convert and read their arguments once, in the order of the language.
+// Guards convert and read their arguments only once, in the order that the language requires.
 func TestGuardsAreNotSeen(t *testing.T) {
 	g := start(t, calm(), only(`
 exports.ssExports = { init(s) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// After 2 s, the log says which callback still runs, and where.
+// After 2 s, the log tells which callback is still running, and at which position.
 func TestACallThatStillRunsIsToldOfWithItsPlace(t *testing.T) {
 	for took, want := range map[time.Duration]int{time.Second: 0, 2 * time.Second: 1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// TestEveryBuiltInTakesAHostileLength calls all built-ins with hostile lengths, in a process with little memory: one that asks Go for so much ends it.
-// RL-210.
+// TestEveryBuiltInTakesAHostileLength calls all built-ins with hostile lengths in a process with little
+// memory. A built-in that allocates that much ends the process. RL-210.
 func TestEveryBuiltInTakesAHostileLength(t *testing.T) {
 	share, of := 0, 1
 	if testing.Short() {
@@ -56,7 +56,8 @@ func TestSweep(t *testing.T) {
 const { sweep } = require('./sweep.js');
 let session;
 exports.ssExports = { init(s) { session = s; }, onMessage() { const log = session.getLogger(); log.info('swept ' + sweep([%d, %d], said)); } };`, share, of)})
-	must(g.handler.(*Handler).vm.Set("said", func(name string) { fmt.Print(name, " ") })) // should it end the process
+	// Shows the name if the built-in ends the process
+	must(g.handler.(*Handler).vm.Set("said", func(name string) { fmt.Print(name, " ") }))
 	g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1})
 	fmt.Println(&g.lines)
 	if peak := peakMemory(); peak > 1<<30 {
@@ -64,7 +65,7 @@ exports.ssExports = { init(s) { session = s; }, onMessage() { const log = sessio
 	}
 }
 
-// hidden are ways to keep 256 KiB more with each message. Only some of them are measured.
+// hidden lists ways to keep another 256 KiB with each message. Only some of them are visible to measurements.
 var hidden = []struct{ name, code, says string }{
 	{"bind", `kept.push((() => {}).bind(null, 'x'.repeat(1 << 18) + n))`, "it holds more than 64 MiB of memory"},
 	{"characters", `kept.push(('x'.repeat(1 << 18) + n)[5])`, "more than its scripts are seen to hold, and this one allocated most of that"},
@@ -72,8 +73,8 @@ var hidden = []struct{ name, code, says string }{
 	{"characters, and then no more", `if (n < 800) kept.push(('x'.repeat(1 << 18) + n)[5])`, "more than its scripts are seen to hold, and this one allocated most of that"},
 }
 
-// A script that hides what it holds ends its own game session, not another one and not the process.
-// RL-210.
+// A script that hides its memory from measurements ends only its own game session, not another one and not
+// the process. RL-210.
 func TestScriptsThatHideMemoryEnd(t *testing.T) {
 	rows := hidden
 	if testing.Short() {
@@ -98,8 +99,7 @@ func inLittleMemory(t *testing.T, cmd *exec.Cmd, env string) {
 	}
 }
 
-// The host learns of a call in a built-in that was given up and takes more and more memory.
-// RL-210.
+// The host is told if an abandoned call in a built-in takes more and more memory. RL-210.
 func TestACallThatOutgrowsTheProcess(t *testing.T) {
 	if raceOn || testing.Short() {
 		t.Skip("make test-full; package watchdog has it in virtual time")
@@ -127,7 +127,7 @@ func TestOneThatOutgrows(t *testing.T) {
 	g := start(t, limits, body(`onMessage() { grow(); }`))
 	must(g.handler.(*Handler).vm.Set("grow", func() {
 		var kept [][]byte
-		g.handler.(*Handler).watch.EndWithin(0, "it is late") // now: who is interrupted before is not stuck
+		g.handler.(*Handler).watch.EndWithin(0, "it is late") // interrupt now; a call that is interrupted earlier would not get stuck
 		for {
 			kept = append(kept, make([]byte, 1<<18))
 			time.Sleep(4 * time.Millisecond)
@@ -137,7 +137,7 @@ func TestOneThatOutgrows(t *testing.T) {
 	g.stuck = func(string) { close(stuck) }
 	go g.handler.OnMessage(message(1, ""))
 	<-stuck
-	g.handler.(script.Closer).Close() // as the host does
+	g.handler.(script.Closer).Close() // the host does the same
 	reason := <-told
 	other.handler.OnMessage(message(1, ""))
 	if text := <-urgently; other.exit != nil || !strings.Contains(reason, "cannot be ended") || !strings.Contains(text, "cannot be ended") {
@@ -145,7 +145,7 @@ func TestOneThatOutgrows(t *testing.T) {
 		os.Exit(1)
 	}
 	fmt.Println("it has ended:", reason, peakMemory()>>20)
-	os.Exit(0) // the call still runs
+	os.Exit(0) // the call is still running
 }
 
 func TestOneThatHidesMemory(t *testing.T) {
@@ -168,7 +168,7 @@ func TestOneThatHidesMemory(t *testing.T) {
 	for hog.exit == nil && other.exit == nil {
 		play(hog)
 		play(other)
-		time.Sleep(4 * time.Millisecond) // else it is faster than anybody looks
+		time.Sleep(4 * time.Millisecond) // otherwise it runs faster than the watchdog checks
 	}
 	if hog.exit == nil || !strings.Contains(hog.crash, hidden[row].says) || !strings.Contains(hog.lines.String(), hidden[row].says) || hog.counters.ScriptInterrupts.Load() != 1 {
 		t.Errorf("it ended for something else: %q\n%s", hog.crash, &hog.lines)
@@ -193,8 +193,9 @@ func limitMemory(t *testing.T, bytes uint64) {
 	}
 }
 
-// makesFile has a version of the engine, and its calls of make with a size that is neither a constant nor the length of something. If a newer version has
-// others, make sure that a guard checks each size that a script can choose, and add them.
+// makesFile contains a version of the engine, and those of its calls of make whose size is neither a constant
+// nor the length of a value. If a newer version has other calls, make sure that a guard checks every size
+// that a script can choose, and add the calls.
 const makesFile = "testdata/makes.txt"
 
 func TestWhatTheEngineMakesByALength(t *testing.T) {
@@ -242,7 +243,7 @@ func TestWhatTheEngineMakesByALength(t *testing.T) {
 	}
 }
 
-// known reports whether a size is a constant above 0, or the length of something.
+// known reports whether a size is a constant other than 0, or the length of a value.
 func known(size ast.Expr) bool {
 	switch x := size.(type) {
 	case *ast.BasicLit:

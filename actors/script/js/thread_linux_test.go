@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A built-in on a long list cannot be paused. So its thread has long slices of time (package thread).
+// A built-in that processes a long list cannot be paused. So its thread gets long time slices from the
+// scheduler (package thread).
 func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -27,7 +28,7 @@ func TestALongListIsGoneThroughWithLongSlices(t *testing.T) {
 	g := start(t, calm(), body(`onMessage(m) { Array.prototype.indexOf.call({ length: m.opCode, get 0() { logger.info('in the list'); } }, 1); }`))
 	g.lines.during = func() {
 		inside++
-		for begun := time.Now(); slice() != want; { // the slices change half a millisecond after the call's beginning
+		for begun := time.Now(); slice() != want; { // the scheduler setting changes half a millisecond after the start of the call
 			if time.Since(begun) > time.Minute {
 				t.Fatalf("slices of %v, want %v", slice(), want)
 			}

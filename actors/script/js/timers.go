@@ -14,37 +14,40 @@ var timersSource string
 
 var timersProgram = embedded("timers", timersSource)
 
-// timers are the timers of one runtime, in the order of realtime.md 18.2. One timer of the game session fires for the earliest.
+// timers are the timers of one runtime. They fire in the order of realtime.md 18.2. A single timer of the
+// game session fires for the one due first.
 type timers struct {
 	h     *Handler
-	queue []*timer // in the order of later
-	// start is when all timers begin that one call arms, as in Node.js, so that they fire in the order of their delays; zero: it has armed none.
+	queue []*timer // sorted by later: the first timer due is the last element
+	// start is the time from which the delays of all timers armed in one call are measured. As in Node.js,
+	// this makes them fire in the order of their delays. It is zero if the call has armed no timer.
 	start time.Time
 	byID  map[int64]*timer
 	last  int64
-	armed time.Time // when the game session's timer fires; zero: it does not
+	armed time.Time // when the game session's timer fires; zero if it is not set
 	stop  func()
 
 	immediates []goja.Value // Immediate objects of timers.js
-	soonest    func()       // stops the game session's timer for them; nil: not armed
-	waiting    int          // immediates that have neither run nor been cleared
+	soonest    func()       // cancels the game session's timer for immediates; nil if it is not set
+	waiting    int          // number of immediates that have neither run nor been cleared
 
-	at                place        // where the timer that fires was set
-	js                *goja.Object // the functions of timers.js; nil: not used yet
+	at                place        // where the timer that is firing was set
+	js                *goja.Object // the functions of timers.js; nil until they are used
 	fireOne, fireSoon native
 }
 
 type timer struct {
 	id     int64
 	due    time.Time
-	every  time.Duration // 0: once
+	every  time.Duration // interval; 0 for a timer that fires once
 	object goja.Value    // the Timeout of timers.js
-	at     place         // where the script set it
+	at     place         // where the script set the timer
 }
 
 var timerGlobals = []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"}
 
-// load runs timers.js, when it is first used. Functions that the script calls may call it.
+// load returns the functions of timers.js, and runs the file on the first call. Built-in functions that the
+// script calls may call load.
 func (t *timers) load() *goja.Object {
 	if t.js == nil {
 		js := returned(t.h.create(timersProgram(), t.h.host))
@@ -53,14 +56,14 @@ func (t *timers) load() *goja.Object {
 	return t.js
 }
 
-// room throws a RangeError when too many wait.
+// room throws a RangeError if too many timers and immediates are pending.
 func (t *timers) room() {
 	if limit := t.h.program.limits.TimersMax; limit > 0 && len(t.byID)+t.waiting >= limit {
 		panic(t.h.rangeError("more than %d timers wait", limit))
 	}
 }
 
-// arm is host.arm(object, ms, repeat).
+// arm implements host.arm(object, ms, repeat).
 func (h *Handler) arm(c goja.FunctionCall) goja.Value {
 	h.timers.room()
 	d := time.Duration(c.Argument(1).ToInteger()) * time.Millisecond
@@ -93,7 +96,7 @@ func (h *Handler) disarm(c goja.FunctionCall) {
 	}
 }
 
-// schedule makes the game session's timer fire no later than the earliest is due.
+// schedule makes sure that the game session's timer fires no later than the first timer is due.
 func (t *timers) schedule() {
 	n := t.next()
 	if n == nil || t.h.session == nil || !t.armed.IsZero() && !n.due.Before(t.armed) {
@@ -106,10 +109,12 @@ func (t *timers) schedule() {
 	t.stop = t.h.session.After(time.Until(t.armed), t.fire)
 }
 
-// turnMax is how long the timers of one runtime may fire before other game sessions have their turn: each may be too short to be paced.
+// turnMax is how long the timers of one runtime may fire before other game sessions get a turn. Each callback
+// may be too short for the watchdog to pace it.
 const turnMax = time.Millisecond
 
-// fire runs the timers that are due. An interval keeps its beat, and leaves out beats that are over.
+// fire runs the timers that are due. An interval stays aligned with its first due time, unless it is already
+// late for the next one: then it restarts from now.
 func (t *timers) fire() {
 	t.armed, t.stop = time.Time{}, nil
 	now := time.Now()
@@ -132,7 +137,8 @@ func (t *timers) fire() {
 	}
 }
 
-// soon is host.soon(object): the object runs after the messages that the actor has now.
+// soon implements host.soon(object). The immediate runs after the messages that are already in the actor's
+// mailbox.
 func (h *Handler) soon(c goja.FunctionCall) {
 	h.timers.room()
 	h.timers.immediates = append(h.timers.immediates, c.Argument(0))
@@ -156,7 +162,7 @@ func (t *timers) fireImmediates() {
 	}
 }
 
-// run calls the script. What its code cannot catch is an uncaught error.
+// run calls the script. An error that the script does not catch is an uncaught error.
 func (t *timers) run(what string, f native, object goja.Value) {
 	if _, err := t.h.call(what, f, func(a *arguments) { a.add(object) }); err != nil && !t.h.dead {
 		t.h.process.Counters.ScriptErrors.Add(1)
@@ -166,23 +172,24 @@ func (t *timers) run(what string, f native, object goja.Value) {
 	}
 }
 
-// later orders timers so that the next is the last: by due time, then by creation.
+// later compares timers by due time and then by creation, in descending order. So the next timer is the last
+// of the queue.
 func later(a, b *timer) int { return cmp.Or(b.due.Compare(a.due), cmp.Compare(b.id, a.id)) }
 
-// add puts a timer into the queue. It moves 10,000 others in microseconds.
+// add inserts a timer into the queue. With 10,000 timers in the queue, that takes microseconds.
 func (t *timers) add(n *timer) {
 	i, _ := slices.BinarySearchFunc(t.queue, n, later)
 	t.queue = slices.Insert(t.queue, i, n)
 }
 
-// remove takes a timer out of the queue, if it is there.
+// remove removes a timer from the queue if it is there.
 func (t *timers) remove(n *timer) {
 	if i, ok := slices.BinarySearchFunc(t.queue, n, later); ok {
 		t.queue = slices.Delete(t.queue, i, i+1)
 	}
 }
 
-// next returns the timer that is due first; nil: there is none.
+// next returns the timer that is due first, or nil if there is none.
 func (t *timers) next() *timer {
 	if len(t.queue) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"troupe/actors/script"
 )
 
-// trace runs a script whose body calls t(word) and returns the words.
+// trace runs a script for d and returns the words that it passed to t.
 func trace(t *testing.T, limits script.Limits, d time.Duration, source string) (string, *game) {
 	g := start(t, limits, body(`
 onMessage(m) { const t = w => logger.info('t:' + w); `+source+` }`))
@@ -61,7 +61,7 @@ t('now');`, "now tick tick of tick job second job tick of job immediate immediat
 	}
 }
 
-// util.promisify makes the functions of timers/promises, as in Node.js.
+// util.promisify returns the functions of timers/promises, as in Node.js.
 func TestTimersCanBePromisified(t *testing.T) {
 	for name, c := range map[string]struct{ source, want string }{
 		"setTimeout":   {`const wait = require('util').promisify(setTimeout); const begun = Date.now(); wait(20, 'v').then(v => t(v + (Date.now() - begun))); t('now');`, "now v20"},
@@ -100,7 +100,7 @@ process.nextTick(t, 't2');
 			g := start(t, calm(), only(`const words = [], t = w => words.push(w);`+script))
 			g.play(time.Second)
 			w := want
-			if place == "in a job" { // jobs go on before ticks
+			if place == "in a job" { // inside a job, the other jobs run before ticks
 				w = "p1 qm p2 t1 t2 t3 t4 p-in-t1 p-in-t3"
 			}
 			if !strings.Contains(g.lines.String(), ": "+w+"\n") {
@@ -110,7 +110,8 @@ process.nextTick(t, 't2');
 	}
 }
 
-// As in Node.js, an error of a tick ends the game session at once, and an error of a promise job when the other jobs are done, if nobody handles it.
+// As in Node.js, an error in a tick ends the game session at once. An unhandled error in a promise job ends
+// it when the other jobs have run.
 func TestAnOverflowDoesWhatAnyErrorDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const job = `Promise.resolve().then(function f() { f(); }); Promise.resolve().then(() => { t('a'); Promise.resolve().then(() => t('b')); });`
@@ -131,7 +132,7 @@ func TestAnOverflowDoesWhatAnyErrorDoes(t *testing.T) {
 				t.Errorf("%s: %s", source, &g.lines)
 			}
 		}
-		// For Node 10.x, a rejection is only a warning.
+		// With Node.js 10.x, an unhandled rejection is only a warning.
 		g, err := loadInto(t, &game{node: "10.x"}, calm(), body(`onMessage() { Promise.resolve().then(function f() { f(); }); }`))
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +159,7 @@ func TestAnIntervalAfterAPauseLeavesBeatsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := start(t, actorstest.ScriptLimits(), body(`onMessage() { this.n = 0; setInterval(() => { this.n++; }, 10); }, onHealthCheck() { logger.info('beats', this.n); return true; }`))
 		g.handler.OnMessage(message(1, ""))
-		time.Sleep(time.Second) // the actor is busy with something else
+		time.Sleep(time.Second) // simulates an actor that is busy
 		g.play(25 * time.Millisecond)
 		g.handler.OnHealthCheck()
 		g.logged(t, "beats 3")
@@ -242,7 +243,7 @@ func TestSlowCallsAreCountedAndWarnedOfNowAndThen(t *testing.T) {
 	})
 }
 
-// Timers fire in the order of their delays, however long the call takes that sets them.
+// Timers fire in the order of their delays, however long the call that sets them takes.
 func TestTimersOfOneCallStartTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := start(t, actorstest.ScriptLimits(), only(`
@@ -264,7 +265,7 @@ exports.ssExports = {
 	})
 }
 
-// Other game sessions have their turn between many timers that are due.
+// Other game sessions get turns while many timers are due.
 func TestManyTimersThatAreDueGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, set := range []string{"setTimeout(run, 1, w)", "setImmediate(run, w)"} {

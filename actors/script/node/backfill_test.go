@@ -8,7 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// A script that asks for backfill in a loop: 20 requests count, and the game session goes on. No match has made this game session, so each of the 20 is told as failed.
+// A script requests backfill in a loop. Only 20 requests are accepted, and the game session continues. It was
+// not created for a match, so each of the 20 requests is reported as failed.
 func TestAScriptAsksForBackfillInALoop(t *testing.T) {
 	play(t, `
 let session, told = 0;
@@ -28,7 +29,8 @@ exports.ssExports = {
 	})
 }
 
-// Updates come to the child in the order of the other callbacks, also if the script has frozen its game session.
+// Updates reach the child in order with the other callbacks, even if the script has frozen its game session
+// object.
 func TestUpdatesKeepTheOrderOfCallbacks(t *testing.T) {
 	play(t, `
 let session;

@@ -17,33 +17,37 @@ import (
 )
 
 const (
-	// readMin is the size of the buffer that frames are read into; it grows for one longer frame.
+	// readMin is the initial size of the buffer into which frames are read. The buffer grows for a longer
+	// frame.
 	readMin = 32 << 10
-	// batchMax is how many frames the game session gets at a time. The child waits meanwhile: that bounds what a script sends.
+	// batchMax is the maximum number of frames that the game session handles at a time. Meanwhile the child
+	// has to wait, which limits its output.
 	batchMax = 512
-	// drainTime is how long the pipes of a dead child are read: something that it has started may hold them open.
+	// drainTime is how long the pipes of a dead child are read. A process that the child has started may hold
+	// them open.
 	drainTime    = 5 * time.Second
-	memoryOfNode = 96 << 20 // what node itself takes, besides what a script holds
+	memoryOfNode = 96 << 20 // memory of the node process itself, in addition to that of the script
 )
 
-// child is one process and what moves between it and its game session. Its goroutines: run, which alone starts, ends and waits for the
-// process; a writer; a reader; one for each stream that it prints on. None is the game session's.
+// child is one process, and the communication between it and its game session. Its goroutines are: run, which
+// alone starts the process, kills it and waits for its end; a writer; a reader; and one for each output
+// stream. The actor of the game session is none of them.
 type child struct {
 	p       *Program
 	process script.Process
 	do      func(f func()) bool                 // script.Session.Do
-	handle  func(list []fields) (rest []fields) // by do, until nothing is left
-	ended   func(why string)                    // by do, last
+	handle  func(list []fields) (rest []fields) // called through do; called again with the returned rest until the rest is empty
+	ended   func(why string)                    // called through do, last
 
 	queue   queue
-	closing chan struct{} // closed when the game session is over
-	kills   chan string   // of one element: why the process must end
-	handled chan struct{} // of one element: a batch was handled
-	cpu     cpuMeter      // of the keeper's goroutine
+	closing chan struct{} // closed when the game session has ended
+	kills   chan string   // capacity 1: the reason to kill the process
+	handled chan struct{} // capacity 1: a batch has been handled
+	cpu     cpuMeter      // used only by the keeper's goroutine
 
 	mu       sync.Mutex
 	watchdog watchdog
-	mute     bool // the log is closed
+	mute     bool // the log is closed; write nothing
 }
 
 func newChild(p *Program, process script.Process) *child {
@@ -51,7 +55,7 @@ func newChild(p *Program, process script.Process) *child {
 		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: cpuWindow}}
 }
 
-// close ends the process, and the log's use. It does not wait.
+// close kills the process and stops the use of the log. It does not wait.
 func (c *child) close() {
 	c.mu.Lock()
 	c.mute = true
@@ -59,7 +63,7 @@ func (c *child) close() {
 	close(c.closing)
 }
 
-// say writes to the game session's log, from any goroutine.
+// say writes to the game session's log. It is safe for concurrent use.
 func (c *child) say(level script.Level, file string, row int, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +72,7 @@ func (c *child) say(level script.Level, file string, row int, text string) {
 	}
 }
 
-// kill has the process ended, for the first of all reasons.
+// kill requests the end of the process. The first reason wins.
 func (c *child) kill(why string) {
 	select {
 	case c.kills <- why:
@@ -76,7 +80,8 @@ func (c *child) kill(why string) {
 	}
 }
 
-// put sends a frame that fill completes. If the error is errTooLong or errFull, it was left out; the latter is the end of the process.
+// put sends a frame that fill completes. If the error is errTooLong or errFull, the frame was not sent. After
+// errFull the process is killed.
 func (c *child) put(k toChild, fill func(f *frame)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +103,7 @@ func (c *child) run() {
 	c.do(func() { c.ended(why) })
 }
 
-// pipes are the host's ends.
+// pipes are the host's ends of the pipes.
 type pipes struct{ in, out, stdout, stderr *os.File }
 
 func (p *pipes) each(f func(*os.File)) {
@@ -109,9 +114,9 @@ func (p *pipes) each(f func(*os.File)) {
 	}
 }
 
-// command makes the process, not started, and its pipes. Far are the child's ends.
+// command creates the process, without starting it, and its pipes. far has the child's ends.
 func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
-	flags := []string{"--no-warnings"} // the shim logs them
+	flags := []string{"--no-warnings"} // the shim logs the warnings
 	if max := c.p.limits.MemoryMax; max > 0 {
 		flags = append(flags, fmt.Sprintf("--max-old-space-size=%d", (max+1<<20-1)>>20))
 	}
@@ -122,7 +127,7 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	cmd.Dir = c.p.files.game
 	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + c.p.files.game, "NODE_ENV=production"}
-	if zone, ok := os.LookupEnv("TZ"); ok { // the time of day is that of the host
+	if zone, ok := os.LookupEnv("TZ"); ok { // scripts see the host's time zone
 		cmd.Env = append(cmd.Env, "TZ="+zone)
 	}
 	pipe := func(r, w **os.File) {
@@ -138,7 +143,7 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	return cmd, host, far, err
 }
 
-// live starts the process and returns, when it is gone, why.
+// live starts the process, waits for its end, and returns why it ended.
 func (c *child) live() (why string, err error) {
 	closeFile := func(f *os.File) { _ = f.Close() }
 	cmd, host, far, err := c.command()
@@ -172,7 +177,7 @@ func (c *child) live() (why string, err error) {
 	closeFile(host.in)
 	host.each(func(f *os.File) { _ = f.SetReadDeadline(time.Now().Add(drainTime)) })
 	select {
-	case <-c.closing: // nobody is there to hear it
+	case <-c.closing: // nobody reads the output any more
 		host.each(func(f *os.File) { _ = f.SetReadDeadline(time.Now()) })
 	default:
 	}
@@ -187,7 +192,7 @@ func (c *child) live() (why string, err error) {
 	return why, nil
 }
 
-// watch waits for the end of the process, and ends it if it must. It returns why, if so.
+// watch waits for the end of the process, and kills it if requested. In that case it returns the reason.
 func (c *child) watch(cmd *exec.Cmd, serial int) (why string) {
 	gone := make(chan struct{})
 	go func() {
@@ -201,7 +206,7 @@ func (c *child) watch(cmd *exec.Cmd, serial int) (why string) {
 	for {
 		select {
 		case <-gone:
-			killGroup(pid) // what it has started
+			killGroup(pid) // kill the processes that the child has started
 			killMarked(c.p.keeper.tag, serial)
 			c.p.keeper.ended(serial)
 			reap(cmd)
@@ -213,7 +218,7 @@ func (c *child) watch(cmd *exec.Cmd, serial int) (why string) {
 			kills = nil
 			killGroup(pid)
 		case <-ticker.C:
-			if kills != nil { // else it is dying
+			if kills != nil { // otherwise the process is already being killed
 				c.look()
 			}
 		}
@@ -231,11 +236,11 @@ func (c *child) look() {
 		}
 		c.kill(fmt.Sprintf("the script did not answer within %v: it is likely in a loop without end (the embedded engine would say where)", c.p.limits.Callback))
 	case ask:
-		_ = c.put(toConfirm, nil) // if the queue is full, the process ends anyway
+		_ = c.put(toConfirm, nil) // if the queue is full, the process is killed anyway
 	}
 }
 
-// use judges what the processes use. Called by the keeper.
+// use checks the resource usage of the child's processes against the limits. The keeper calls it.
 func (c *child) use(u usage) {
 	cpu := c.cpu.add(time.Now(), u.cpu)
 	memory, most := c.p.limits.MemoryMax, c.p.bounds
@@ -264,7 +269,7 @@ func (c *child) load() error {
 	return err
 }
 
-// read takes frames from the child and has them handled, batch by batch.
+// read reads frames from the child and passes them to handle in batches.
 func (c *child) read(r io.Reader) {
 	buf := make([]byte, 0, readMin)
 	var list []fields
@@ -306,14 +311,15 @@ func (c *child) read(r io.Reader) {
 			select {
 			case <-c.handled:
 			case <-c.closing:
-				return // it may be in the middle of the batch
+				return // handle may be in the middle of the batch
 			}
 		}
 		buf = again(buf, used)
 	}
 }
 
-// split returns the frames at the front of b, batchMax at most, and how long they are.
+// split parses the frames at the beginning of b, at most batchMax, and returns the number of bytes that they
+// take.
 func split(b []byte, list []fields) (used int, _ []fields, err error) {
 	for len(list) < batchMax {
 		n, err := frameLen(b[used:])
@@ -333,11 +339,11 @@ func split(b []byte, list []fields) (used int, _ []fields, err error) {
 	return used, list, nil
 }
 
-// again returns a buffer that holds what was not used, with room for more of it.
+// again returns a buffer that begins with the unused bytes and has room for the rest of the frame.
 func again(buf []byte, used int) []byte {
 	rest := buf[used:]
 	need := readMin
-	if n, _ := frameLen(rest); n > need { // its length was checked by split
+	if n, _ := frameLen(rest); n > need { // split has already checked the length
 		need = n
 	}
 	if need > cap(buf) || (need == readMin && cap(buf) > readMin && len(rest) < readMin) {
@@ -346,7 +352,7 @@ func again(buf []byte, used int) []byte {
 	return buf[:copy(buf, rest)]
 }
 
-// confirm takes signs of life out of list.
+// confirm removes acknowledgements from list and passes them to the watchdog.
 func (c *child) confirm(list []fields) ([]fields, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

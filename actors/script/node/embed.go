@@ -1,9 +1,8 @@
 package node
 
-import _ "embed" // of the JavaScript beside this file
+import _ "embed" // embeds the JavaScript files of this directory
 
-// bootJS is what node is started with; it runs shimJS under a name of the host. emptyJS stands for the original's generated message
-// classes, which scripts load and never use (realtime.md 15.1).
+// bootJS is the main file of the node process. It runs shimJS under a file name of the host.
 var (
 	//go:embed boot.js
 	bootJS string

@@ -8,7 +8,7 @@ import (
 	"troupe/actors/script"
 )
 
-// Wait returns when Close has been called and all is gone.
+// Wait waits until Close has been called and all children and files are gone.
 func (p *Program) Wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -18,12 +18,12 @@ func (p *Program) Wait(ctx context.Context) error {
 	}
 }
 
-// Bound replaces the bounds of processor time and processes. It comes before the first game session.
+// Bound replaces the limits on CPU time and processes. It must be called before the first game session.
 func (p *Program) Bound(cpu time.Duration, processes int) {
 	p.bounds = bounds{cmp.Or(cpu, p.bounds.cpu), cmp.Or(processes, p.bounds.processes)}
 }
 
-// Overdue lets the time pass that a call may take, as far as the watchdog knows, and has it look.
+// Overdue makes the watchdog believe that the current call has reached its time limit, and makes it check.
 func Overdue(h script.Handler) {
 	c := h.(*handler).child
 	c.mu.Lock()

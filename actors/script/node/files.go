@@ -13,15 +13,15 @@ import (
 	"troupe/messages"
 )
 
-// files are the unpacked files of one program, in the layout of the original (realtime.md 15.1):
+// files are the unpacked files of one program, in the directory layout of the original (realtime.md 15.1):
 //
-//	root/lock           held by the host that it belongs to
-//	root/host/          what runs the script
-//	root/game/src/proto modules in the place of the original's generated classes
-//	root/game/VERSION/  the script, its working directory
-//	root/fleet-N/       gamelift-metadata.json of one fleet
+// root/lock           locked by the host that owns the directory
+// root/host/          the JavaScript of the host, which runs the script
+// root/game/src/proto empty modules in place of the original's generated classes
+// root/game/VERSION/  the script; its working directory
+// root/fleet-N/       gamelift-metadata.json of one fleet
 //
-// Files and folders of the script are read-only.
+// The files and directories of the script are read-only.
 type files struct {
 	root, boot, game string
 	lock             *os.File
@@ -30,10 +30,11 @@ type files struct {
 const (
 	rootPrefix = "troupe-node-"
 	lockName   = "lock"
-	sweepAge   = time.Minute // the least age of a folder that was never locked, when sweep removes it
+	sweepAge   = time.Minute // sweep removes a directory that was never locked only if it is at least this old
 )
 
-// sweep ends the processes and removes the files that hosts that were killed have left in dir.
+// sweep cleans up in dir after hosts that were killed: it kills their remaining processes and removes their
+// files.
 func sweep(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -58,13 +59,14 @@ func sweep(dir string) {
 	}
 }
 
-// unpack writes a version below dir, readable for other users if foreign.
+// unpack writes the files of a version to a new directory in dir. If foreign is true, other users can read
+// them.
 func unpack(dir, version string, all map[string][]byte, t tag, foreign bool) (f *files, err error) {
 	root, err := os.MkdirTemp(dir, rootPrefix)
 	if err != nil {
 		return nil, err
 	}
-	if root, err = filepath.EvalSymlinks(root); err != nil { // as stacks name the files
+	if root, err = filepath.EvalSymlinks(root); err != nil { // resolved, because stack traces contain resolved paths
 		return nil, err
 	}
 	f = &files{root: root, boot: filepath.Join(root, "host", "boot.js"), game: filepath.Join(root, "game", versionFolder(version))}
@@ -73,7 +75,7 @@ func unpack(dir, version string, all map[string][]byte, t tag, foreign bool) (f 
 			f.remove()
 		}
 	}()
-	if f.lock, _ = lock(filepath.Join(root, lockName)); f.lock != nil { // without locks, nobody sweeps
+	if f.lock, _ = lock(filepath.Join(root, lockName)); f.lock != nil { // without lock support, sweep removes nothing
 		t.save(f.lock)
 	}
 	if foreign {
@@ -105,7 +107,7 @@ func unpack(dir, version string, all map[string][]byte, t tag, foreign bool) (f 
 	return f, chmodFolders(f.game, 0o555)
 }
 
-// versionFolder is a version as the name of a folder.
+// versionFolder converts a version to the name of a directory.
 func versionFolder(version string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -136,14 +138,15 @@ func chmodFolders(dir string, mode os.FileMode) error {
 	})
 }
 
-// metadata writes what the original keeps in /local/gamemetadata of a fleet, into a folder of its own, and returns that.
+// metadata writes the file that the original keeps in /local/gamemetadata to a directory for fleet number n,
+// and returns the directory.
 func (f *files) metadata(fleet *messages.Fleet, n int) (string, error) {
 	dir := filepath.Join(f.root, fmt.Sprint("fleet-", n))
 	return dir, write(filepath.Join(dir, "gamelift-metadata.json"), script.Metadata(fleet))
 }
 
 func (f *files) remove() {
-	_ = chmodFolders(filepath.Join(f.root, "game"), 0o755) // what cannot be changed back cannot be removed either
+	_ = chmodFolders(filepath.Join(f.root, "game"), 0o755) // a directory whose mode cannot be restored cannot be removed either
 	_ = os.RemoveAll(f.root)
 	if f.lock != nil {
 		_ = f.lock.Close()

@@ -8,28 +8,29 @@ import (
 	"troupe/actors/script"
 )
 
-// The protocol. The child reads frames on descriptor 3 and writes frames on 4.
+// The protocol. The child reads frames from file descriptor 3 and writes frames to 4.
 //
-//	frame    u32 length of the rest, 1 to 1 MiB; u8 kind; fields
-//	numbers  little-endian; u8, u32, i32
-//	text     u32 length, UTF-8; rest: what is left of the frame
-//	player   i32 peer id, text player session id, text player id, text player data
-//	message  i32 op code, i32 sender, i32 target player, i32 target group, u8 reliable, rest payload
+// frame    u32 length of the rest, 1 to 1 MiB; u8 kind; fields
+// numbers  little-endian; u8, u32, i32
+// text     u32 length, UTF-8; rest: the remaining bytes of the frame
+// player   i32 peer id, text player session id, text player id, text player data
+// message  i32 op code, i32 sender, i32 target player, i32 target group, u8 reliable, rest payload
 //
-// Each frame to the child is confirmed (ack) when it was handled: that is the sign of life. Frames are handled in order on either side, so
-// what a script sends before it answers a question is delivered before the answer.
+// The child acknowledges each frame (fromAck) after handling it; this shows that it is alive. Both sides
+// handle frames in order, so messages that a script sends before it answers a question are delivered before
+// the answer.
 
-const frameMax = 1 << 20 // bounds a frame, its length field not included
+const frameMax = 1 << 20 // maximum length of a frame in bytes, without its length field
 
 type toChild uint8
 
 const (
-	toLoad    toChild = iota + 1 // rest JSON of loading
-	toConfirm                    // nothing: is the child alive?
-	toCall                       // u32 id of the answer, 0 for none; u8 callback; its arguments
+	toLoad    toChild = iota + 1 // rest: JSON for loading the script
+	toConfirm                    // no fields; asks for an acknowledgement
+	toCall                       // u32 id of the answer, 0 if none is needed; u8 callback; its arguments
 )
 
-// callback numbers the callbacks; bit 1<<n of a set of exports says that there is one.
+// callback numbers the callbacks. In a set of exports, bit 1<<n means that the script exports callback n.
 type callback uint8
 
 const (
@@ -50,24 +51,24 @@ const (
 	onUpdateGameSession                     // rest JSON array: matchmaker data, reason, ticket
 )
 
-// fromChild is the kind of a frame from the child.
+// fromChild is the kind of a frame sent by the child.
 type fromChild uint8
 
 const (
-	fromAck      fromChild = iota + 1 // u32 frames handled since the last, 1 at least
+	fromAck      fromChild = iota + 1 // u32 number of frames handled since the last acknowledgement, at least 1
 	fromLoaded                        // u32 exports; rest JSON of the configuration
-	fromFailed                        // rest reason: the script cannot be loaded
+	fromFailed                        // rest: why the script cannot be loaded
 	fromAnswer                        // u32 id, u8 yes
-	fromExports                       // u32 exports, when they have changed
+	fromExports                       // u32 exports; sent when they have changed
 	fromSend                          // u8 script.How; i32 op code, i32 sender, i32 target; rest payload
-	fromMembers                       // i32 group, i32 to whom
+	fromMembers                       // i32 group, i32 group whose members receive the list
 	fromKick                          // i32 peer; rest reason
 	fromEnding                        // processEnding
 	fromExit                          // i32 code: the process is about to exit
-	fromCrash                         // rest reason: the script has failed
+	fromCrash                         // rest: why the script has failed
 	fromLog                           // u8 level, u32 row, text file, rest text
-	fromSlow                          // u32 milliseconds; rest what took so long
-	fromErred                         // u8 where
+	fromSlow                          // u32 milliseconds; rest: what was slow
+	fromErred                         // u8 where (erredInCallback, ...)
 	fromBackfill                      // i32 1 to start, 0 to stop
 )
 
@@ -78,7 +79,7 @@ const (
 
 var errMalformed = errors.New("malformed frame")
 
-// fields are what frames from the child carry. Bytes are valid as long as the buffer they were read into.
+// fields are the decoded fields of a frame from the child. The byte slices point into the read buffer.
 type fields struct {
 	kind    fromChild
 	flags   uint8
@@ -88,7 +89,8 @@ type fields struct {
 	rest    []byte
 }
 
-// frameLen returns the length of the frame at the front of b with its length field, 0 if more must be read to know it.
+// frameLen returns the length of the first frame in b, including its length field. It returns 0 if b is too
+// short to tell.
 func frameLen(b []byte) (int, error) {
 	if len(b) < 4 {
 		return 0, nil
@@ -100,7 +102,8 @@ func frameLen(b []byte) (int, error) {
 	return 4 + int(n), nil
 }
 
-// parse reads one frame from the child, without its length field. What has no rest must end with its last field.
+// parse decodes one frame from the child, without its length field. A frame of a kind without a rest field
+// must end after its last field.
 func parse(frame []byte) (f fields, err error) {
 	r := reader{b: frame}
 	f.kind = fromChild(r.u8())
@@ -144,7 +147,7 @@ func parse(frame []byte) (f fields, err error) {
 	return f, nil
 }
 
-// reader takes fields from the front of b. Beyond the end it gives zeros and is bad.
+// reader decodes fields from the beginning of b. Past the end of b it returns zero values and sets bad.
 type reader struct {
 	b   []byte
 	bad bool
@@ -177,7 +180,7 @@ func (r *reader) u32() uint32 {
 func (r *reader) i32() int32   { return int32(r.u32()) }
 func (r *reader) text() []byte { return r.take(r.u32()) }
 
-// frame appends fields of a frame to the child.
+// frame encodes the fields of a frame to the child.
 type frame struct{ b []byte }
 
 func (f *frame) u8(v uint8)    { f.b = append(f.b, v) }

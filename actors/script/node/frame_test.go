@@ -13,7 +13,7 @@ import (
 	"troupe/actors/script"
 )
 
-// encode is the other end of parse.
+// encode is the inverse of parse.
 func encode(f fields) []byte {
 	e := frame{}
 	e.u8(uint8(f.kind))
@@ -77,7 +77,7 @@ func TestFramesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// What is read is what was written, and nothing else may be read.
+// parse returns what encode has written, and accepts no other input.
 func FuzzParse(f *testing.F) {
 	for _, s := range samples {
 		f.Add(encode(s))
@@ -96,7 +96,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A stream in pieces gives the same frames as in one, in buffers that are bounded.
+// Reading a stream in pieces returns the same frames as reading it at once, with buffers of limited size.
 func FuzzStream(f *testing.F) {
 	var all []byte
 	for _, s := range samples {
@@ -139,7 +139,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// A long frame grows the buffer, and gives it back.
+// A long frame makes the buffer grow, and later it shrinks again.
 func TestBuffersOfLongFrames(t *testing.T) {
 	long := unit(encode(fields{kind: fromCrash, rest: make([]byte, frameMax-1)}))
 	buf := append(make([]byte, 0, readMin), long[:readMin]...)

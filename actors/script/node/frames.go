@@ -9,8 +9,9 @@ import (
 	"troupe/messages"
 )
 
-// onFrames does what the script wants, and returns what is left for another turn of the game session's actor: what an answer lets happen
-// comes when the turn is over, and before what the script has done since.
+// onFrames handles frames from the child. It stops after answers that are followed by other frames, and
+// returns those for a later turn of the actor. So the consequences of an answer come before whatever the
+// script did after it.
 func (h *handler) onFrames(list []fields) (rest []fields) {
 	for i := range list {
 		if h.over {
@@ -31,7 +32,7 @@ func (h *handler) onFrame(f *fields) {
 	case fromFailed:
 		reason := string(f.rest)
 		h.leave(func() { h.fail(reason) })
-		h.kill("") // nothing of it shall run on
+		h.kill("") // so that no more of the script runs
 	case fromAnswer:
 		h.asked.Answer(f.n, f.flags == 1)
 	case fromExports:
@@ -71,7 +72,7 @@ func (h *handler) onFrame(f *fields) {
 
 func (h *handler) onLoaded(f *fields) {
 	var conf struct{ PingIntervalTime, MaxPlayers, ReconnectWindow *float64 }
-	if err := json.Unmarshal(f.rest, &conf); err != nil { // the shim makes it
+	if err := json.Unmarshal(f.rest, &conf); err != nil { // cannot happen: the shim encodes the JSON
 		h.loading.Fail("configuration: " + err.Error())
 		return
 	}
@@ -89,9 +90,10 @@ func (h *handler) onLoaded(f *fields) {
 	h.loading.Decide(true)
 }
 
-const leaveTime = 2 * time.Second // how long a process may take to end once it has said that it will
+const leaveTime = 2 * time.Second // how long a process may take to exit after it has announced its end
 
-// leave keeps what the end of the process means until it has ended and all that it has printed is in the log.
+// leave defers fate, the consequence of the announced end, until the process has ended and all its output has
+// been logged.
 func (h *handler) leave(fate func()) {
 	h.over, h.fate = true, fate
 	time.AfterFunc(leaveTime, func() { h.kill("") })

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// ruled lets the first message of a player to the server decide what every gate says:
-// its text is JavaScript.
+// ruled is a script whose gates return what a rule decides. The rule is JavaScript, sent by a player to the
+// server.
 const ruled = `
 let session, rule = () => true;
 const gate = (name, f) => function () {
@@ -32,7 +32,7 @@ func (p *player) rules(rule string) {
 	p.gets("99 from -1 to player 1: ruled")
 }
 
-// 15, 36, 37, 46: truthiness, thrown errors and promises, as realtime.js judges them.
+// Rows 15, 36, 37 and 46: gates treat truthiness, thrown errors and promises as realtime.js does.
 func TestGates(t *testing.T) {
 	play(t, strings.Replace(ruled, "rule(name", "(() => rule)()(name", 1), setup{short: true}, func(g *game) {
 		a := g.enter()
@@ -42,10 +42,10 @@ func TestGates(t *testing.T) {
 			b.Say(1, a.Peer(), 0, "dropped")
 			b.Say(2, 0, messages.AllPlayers, "dropped")
 			b.Group(gamesession.JoinGroup, 5)
-			b.gets("group 5 is [] from -1 to 2") // to the requester only, without itself
+			b.gets("group 5 is [] from -1 to 2") // only to the requester, and without the requester itself
 			a.rules("() => true")
 		}
-		a.rules("async () => false") // D-116: a promise is yes
+		a.rules("async () => false") // D-116: a promise counts as yes
 		b.Say(3, a.Peer(), 0, "promised")
 		a.gets("3 from 2 to player 1: promised")
 		a.rules("() => 1")
@@ -66,7 +66,7 @@ func TestGates(t *testing.T) {
 	})
 }
 
-// realtime.md 16: what leaves in one call leaves in order, and gates do not overtake.
+// realtime.md 16: messages sent in one call arrive in order, and decisions of gates do not overtake them.
 func TestOrderIsKept(t *testing.T) {
 	play(t, `
 let session, n = 0;
@@ -97,8 +97,8 @@ exports.ssExports = {
 	})
 }
 
-// What a gate lets pass is not overtaken by what the script does next, although
-// both come in one batch.
+// A message that a gate has allowed is delivered before anything that the script does next, even if both are
+// in the same batch.
 func TestWhatFollowsAnAnswerStaysBehindIt(t *testing.T) {
 	play(t, `
 let session, passed = '';
@@ -113,7 +113,7 @@ exports.ssExports = {
 		a, b := g.enter(), g.enter()
 		last := ""
 		for i := range 30 {
-			b.Say(1, messages.ServerPeer, 0, "") // both of what comes now wait for it
+			b.Say(1, messages.ServerPeer, 0, "") // the next two messages wait for this one
 			a.Say(5, a.Peer(), 0, fmt.Sprint(i))
 			b.Say(2, messages.ServerPeer, 0, "")
 			var got []string
@@ -132,8 +132,8 @@ exports.ssExports = {
 	})
 }
 
-// A player is in its groups until the script has run onPlayerDisconnect, and out of
-// them at once if there is none.
+// A player stays in its groups until the script has run onPlayerDisconnect. Without that callback, the player
+// leaves them at once.
 func TestWhatOnPlayerDisconnectSendsComesBeforeItsConsequences(t *testing.T) {
 	const source = `
 let session;
@@ -163,7 +163,7 @@ exports.ssExports = {
 	}
 }
 
-// The host asks only what is there; a callback that comes later is asked, too.
+// The host calls only callbacks that exist. A callback that the script adds later is called as well.
 func TestCallbacksMayComeAndGo(t *testing.T) {
 	play(t, `
 let session;
@@ -189,7 +189,7 @@ exports.ssExports = {
 			return n == 2
 		}
 		becomes := func(want bool) {
-			g.Until(func() string { // the host hears of it with the next confirmation
+			g.Until(func() string { // the child reports the change with its next acknowledgement
 				if passes() != want {
 					return fmt.Sprintf("it passes: %v", !want)
 				}
@@ -205,14 +205,14 @@ exports.ssExports = {
 	})
 }
 
-// inside runs f in the game session's actor.
+// inside runs f on the game session's actor.
 func (g *game) inside(f func()) {
 	done := make(chan struct{})
 	g.session.Do(func() { f(); close(done) })
 	<-done
 }
 
-// A script answers, and everything that it may do to players and groups reaches the game session.
+// A script replies, and all its actions on players and groups reach the game session.
 func TestTheSessionObject(t *testing.T) {
 	play(t, `
 let session;
@@ -253,18 +253,19 @@ exports.ssExports = {
 	})
 }
 
-// What every gate, and every callback without an answer, costs.
+// After the end of the process, callbacks do nothing.
 func TestCallbacksAfterTheEndDoNothing(t *testing.T) {
 	play(t, exits, setup{}, func(g *game) {
 		a := g.enter()
 		a.Say(1, messages.ServerPeer, 0, "ending 0")
 		g.ended("exited")
 		select {
-		case <-g.closed: // the handler was its actor's until now
+		case <-g.closed: // until then, only the actor may use the handler
 		case <-time.After(time.Minute):
 			t.Fatal("the handler is not closed")
 		}
-		if ok, now := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); !now || !ok { // this script has none
+		// The script does not export this callback, so the answer is Allow
+		if ok, now := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); !now || !ok {
 			t.Error(ok, now)
 		}
 		g.handler.OnMessage(&script.Message{})

@@ -8,15 +8,16 @@ import (
 	"troupe/messages"
 )
 
-// handler is the logic of one game session, in a child. Its fields belong to the game session's actor.
+// handler is the game logic of one game session; its script runs in a child. Its fields belong to the game
+// session's actor.
 type handler struct {
 	*child
 	session script.Session
 	loading *script.Pending
 	conf    script.Configuration
-	exports uint32 // which callbacks there are
+	exports uint32 // set of the callbacks that the script exports
 	over    bool   // the process has ended, or is about to
-	fate    func() // what its end means, if it has said so
+	fate    func() // called after the end of the process; set if the process has announced its end
 	asked   script.Questions
 	slow    script.SlowCalls
 }
@@ -32,17 +33,17 @@ func newHandler(p *Program, process script.Process) *handler {
 	return h
 }
 
-// Load implements script.Loader: it starts the process.
+// Load implements script.Loader. It starts the process.
 func (h *handler) Load(s script.Session) *script.Pending {
 	h.session, h.do, h.loading = s, s.Do, new(script.Pending)
 	h.p.live.Go(h.run)
 	return h.loading
 }
 
-// Init is never called, because there is Load.
+// Init is never called, because handler implements script.Loader.
 func (h *handler) Init(script.Session) error { return nil }
 
-// Close implements script.Closer: the process is killed.
+// Close implements script.Closer. It kills the process.
 func (h *handler) Close() {
 	h.over, h.fate = true, func() {}
 	h.close()
@@ -51,10 +52,10 @@ func (h *handler) Close() {
 
 func (h *handler) Configuration() script.Configuration { return h.conf }
 
-// has reports whether there was such a callback when the child last said.
+// has reports whether the child has reported that the script exports a callback.
 func (h *handler) has(c callback) bool { return h.exports&(1<<c) != 0 }
 
-// tell calls a callback whose result does not matter.
+// tell calls a callback whose result is not needed.
 func (h *handler) tell(c callback, fill func(f *frame)) { h.call(0, c, fill) }
 
 func (h *handler) call(id uint32, c callback, fill func(f *frame)) bool {
@@ -74,7 +75,7 @@ func (h *handler) call(id uint32, c callback, fill func(f *frame)) bool {
 	return err == nil
 }
 
-// ask calls a callback that decides. Without it the answer is yes, at once.
+// ask calls a callback that decides. If the script does not export it, the decision is Allow.
 func (h *handler) ask(c callback, fill func(f *frame)) script.Decision {
 	if !h.has(c) {
 		return script.Allow
@@ -82,7 +83,7 @@ func (h *handler) ask(c callback, fill func(f *frame)) script.Decision {
 	return h.await(c, fill)
 }
 
-// await calls a callback, there or not, and waits for the child's answer.
+// await sends a call even if the script does not export the callback, and waits for the child's answer.
 func (h *handler) await(c callback, fill func(f *frame)) script.Decision {
 	number, p := h.asked.Ask()
 	if !h.call(number, c, fill) {
@@ -95,7 +96,7 @@ func asJSON(v any) func(f *frame) {
 	return func(f *frame) {
 		data, err := json.Marshal(v)
 		if err != nil {
-			panic(err) // of plain structs of strings and numbers
+			panic(err) // v is always a plain struct, list or map of strings and numbers
 		}
 		f.rest(data)
 	}
@@ -105,7 +106,8 @@ func (h *handler) OnProcessStarted(args []string) script.Decision {
 	return h.ask(onProcessStarted, asJSON(append([]string{}, args...)))
 }
 
-// OnStartGameSession tells the child in any case: the session object shows what it says.
+// OnStartGameSession always calls the child, because the session object shows the properties of the game
+// session.
 func (h *handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	type property struct{ Key, Value string }
 	properties := make([]property, len(g.Properties))
@@ -119,7 +121,7 @@ func (h *handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	}))
 }
 
-// OnUpdateGameSession tells the child in any case: the session object shows the data.
+// OnUpdateGameSession always calls the child, because the session object shows the matchmaker data.
 func (h *handler) OnUpdateGameSession(g *messages.GameSession, u script.Update) {
 	h.tell(onUpdateGameSession, asJSON([]string{g.MatchmakerData, string(u.Reason), string(u.TicketID)}))
 }
@@ -148,7 +150,7 @@ func (h *handler) OnPlayerDetached(peer messages.PeerID, reason string) script.D
 func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected) {
 	h.tell(onPlayerReconnected, func(f *frame) {
 		f.i32(int32(peer))
-		asJSON(struct { // in the order in which scripts see them
+		asJSON(struct { // in the order in which scripts see the properties
 			Resent   int    `json:"resent"`
 			Lost     uint64 `json:"lost"`
 			AwayMs   int64  `json:"awayMs"`
@@ -157,7 +159,8 @@ func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected
 	})
 }
 
-// OnPlayerDisconnect tells the child in any case: its list of players changes. It answers when the callback has run.
+// OnPlayerDisconnect always calls the child, because its list of players changes. The child answers after the
+// callback has run.
 func (h *handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	return h.await(onPlayerDisconnect, func(f *frame) { f.i32(int32(peer)) })
 }

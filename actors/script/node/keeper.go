@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// sampleInterval is the minimum time between two samples of what children use. A sample reads every process of the system, 20 us of
-// processor time each: with thousands of processes, samples are rarer, so that they take at most one part in sampleShare of a processor.
-// Time in which the keeper only waited for a processor does not count.
+// sampleInterval is the minimum time between two samples of the children's resource usage. A sample reads
+// data of every process of the system, which takes 20 us of CPU time each. With thousands of processes,
+// samples become rarer, so that they use at most 1/sampleShare of a processor. The time during which the
+// keeper waits for a processor does not count.
 const (
 	sampleInterval = 250 * time.Millisecond
 	sampleShare    = 50
@@ -17,11 +18,12 @@ const (
 
 var errStopped = errors.New("the program is closed")
 
-// keeper starts the children of a program from one thread: the system ends them with that (attributes). It tells them what they use.
+// keeper starts all children of a program from one locked thread, because the kernel kills them when their
+// parent thread ends (attributes). It also reports their resource usage to them.
 type keeper struct {
 	tag    tag
 	starts chan start
-	ends   chan int // serial numbers
+	ends   chan int // serial numbers of ended children
 	stops  chan struct{}
 	over   chan struct{}
 	launch func(s start, t tag, serial int) (pid int, err error)
@@ -32,11 +34,11 @@ type start struct {
 	cmd       *exec.Cmd
 	o         *Options
 	memoryMax int64
-	use       func(usage) // called by the keeper until the end; must not block
+	use       func(usage) // called by the keeper with each sample until the child's end; must not block
 	result    chan started
 }
 
-// started is the answer to a start: the child's serial number.
+// started is the result of a start request.
 type started struct {
 	serial int
 	err    error
@@ -88,7 +90,7 @@ func (k *keeper) run() {
 	}
 }
 
-// launch starts a child under its limits, with its mark.
+// launch starts a child with its limits and its mark.
 func launch(s start, t tag, serial int) (pid int, err error) {
 	s.cmd.SysProcAttr = attributes(s.o, t, serial)
 	if err := s.cmd.Start(); err != nil {
@@ -98,7 +100,7 @@ func launch(s start, t tag, serial int) (pid int, err error) {
 	return s.cmd.Process.Pid, nil
 }
 
-// stop ends run, when all children have ended.
+// stop ends run. All children must have ended before.
 func (k *keeper) stop() {
 	close(k.stops)
 	<-k.over
@@ -115,7 +117,7 @@ func (k *keeper) start(s start) (int, error) {
 	}
 }
 
-// ended tells that a child is gone, before its process id can be another's.
+// ended reports the end of a child. It must be called before the kernel can reuse the process ID.
 func (k *keeper) ended(serial int) {
 	select {
 	case k.ends <- serial:

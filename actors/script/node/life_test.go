@@ -15,12 +15,13 @@ import (
 	"troupe/messages"
 )
 
-// pids is JavaScript that writes process ids where the test looks for them, and what game.interrupted waits for.
+// pids returns JavaScript with two functions: mark writes process IDs to a file for the test, and begun
+// prints the line that game.interrupted waits for.
 func pids(t *testing.T) string {
 	return fmt.Sprintf(`function begun() { require('fs').writeSync(2, 'begun\n'); } function mark(...ids) { require('fs').writeFileSync(%q, [process.pid, ...ids].join(' ') + ' end\n'); } `, pidFile(t))
 }
 
-// What does not load or start ends with a reason that says where to look.
+// If a script cannot be loaded or started, the game session ends with a reason that tells where to look.
 func TestWhatCannotStartSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct{ source, reason, log string }{
 		"syntax":          {"let a = 1;\nlet b = ;\n", "load server.js: SyntaxError: Unexpected token ';'", "[ERROR] (server.js) 2: Error in server.js: /local/game/server.js:2\nlet b = ;"},
@@ -52,7 +53,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 				if c.log != "" {
 					g.logged(c.log)
 				}
-				if name != "syntax" { // nothing of it runs
+				if name != "syntax" { // no code of a file with a syntax error runs
 					g.processes()
 				}
 			})
@@ -73,7 +74,8 @@ exports.ssExports = {
   },
 };`
 
-// RT-73, RT-78, D-125, by the version of the script, whatever the version of Node.
+// RT-73, RT-78, D-125: the behavior depends on the Node.js version of the script, not on the installed
+// version.
 func TestErrorsOutsideOfCallbacks(t *testing.T) {
 	const after = "exports.ssExports = { init() {}, onStartGameSession() { setTimeout(() => console.log('goes on'), 20); go(); } };\n"
 	const timer = "function go() { setTimeout(function tick() { throw new RangeError('oops'); }, 1); }\n" + after
@@ -145,7 +147,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A binary that is no node: the game session ends with words, and nothing hangs.
+// With a binary that is not node, the game session ends with a reason, and nothing hangs.
 func TestABinaryThatIsNoNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-full starts such a process: TestAChildAndItsHost is the share of make test")

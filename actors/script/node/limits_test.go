@@ -27,7 +27,7 @@ func onLinux(t *testing.T) {
 	}
 }
 
-// misbehave is a script that does what it is told by the first message.
+// misbehave is a script that evaluates the text of a message.
 const misbehave = `
 exports.ssExports = {
   init(s) {},
@@ -35,14 +35,13 @@ exports.ssExports = {
   onSendToPlayer(m) { eval(m.getPayloadAsText()); return true; },
 };`
 
-// reliability.md 6, script row, for scripts that run in Node: each costs its game
-// session, at once or at the watchdog's limit, and leaves no process behind.
-// RL-111, RL-210.
+// The script row of reliability.md 6, for scripts that run in Node.js. Each attack ends its own game session,
+// at once or when the watchdog's limit is reached, and leaves no process behind. RL-111, RL-210.
 func TestHostileScripts(t *testing.T) {
 	onLinux(t)
 	for name, c := range map[string]struct {
 		code, reason string
-		gate, stuck  bool // stuck: only the watchdog ends it
+		gate, stuck  bool // stuck means that only the watchdog ends the script
 		cpu          time.Duration
 		processes    int
 	}{
@@ -96,7 +95,7 @@ func TestHostileScripts(t *testing.T) {
 	}
 }
 
-// What is caught is a callback's own: the game goes on.
+// Errors inside a callback are caught, and the game session continues.
 func TestWhatACallbackMayDo(t *testing.T) {
 	play(t, misbehave, setup{limits: func(l *script.Limits) { l.Tick = 20 * time.Millisecond }}, func(g *game) {
 		a := g.enter()
@@ -106,7 +105,7 @@ func TestWhatACallbackMayDo(t *testing.T) {
 		}
 		g.Until(func() string {
 			slow, failed := g.Count.ScriptSlowCalls.Load(), g.Count.HandlerErrors.Load()
-			if slow < 2 || failed < 4 { // the recursion may be a slow call, too
+			if slow < 2 || failed < 4 { // the recursion may also count as a slow call
 				return fmt.Sprintf("%d slow calls, %d errors of callbacks", slow, failed)
 			}
 			return ""
@@ -122,7 +121,7 @@ func TestWhatACallbackMayDo(t *testing.T) {
 	})
 }
 
-// What a script starts ends with it, in whatever way that ends.
+// Processes that a script has started end with it, whatever the reason for its end.
 func TestProcessesOfTheScriptEndWithIt(t *testing.T) {
 	onLinux(t)
 	const children = `
@@ -159,8 +158,8 @@ c.stdout.on('data', text => mark(a.pid, b.pid, c.pid, Number(text), Number(d.std
 	}
 }
 
-// A script of a user of its own cannot even hide what it starts, where the host may not
-// look at that user's limits.
+// A script with a user of its own cannot hide the processes that it starts, even if the host may not read
+// that user's resource limits.
 func TestProcessesOfAnotherUserEndWithTheScript(t *testing.T) {
 	onLinux(t)
 	if os.Getuid() != 0 {
@@ -178,7 +177,7 @@ mark(Number(stdout));`
 	})
 }
 
-// Nothing that a script starts gets a process group of its own, where groups are all there is.
+// Where processes are identified only by their group, no process that a script starts gets its own group.
 func TestNothingIsDetached(t *testing.T) {
 	onLinux(t)
 	const groups = `
@@ -196,7 +195,7 @@ console.log('groups', [spawnSync('cat', [cat], o).stdout, spawnSync('cat ' + cat
 	}
 }
 
-// 18.1: what is printed is kept, but no more than a log can take.
+// realtime.md 18.1: printed lines are logged, up to a limit.
 func TestPrintedLinesAreBounded(t *testing.T) {
 	play(t, `
 exports.ssExports = { init() {}, onMessage(m) {
@@ -223,7 +222,7 @@ exports.ssExports = { init() {}, onMessage(m) {
 	})
 }
 
-// A script that is too slow for what it is sent ends, and the host's memory does not grow.
+// A script that is too slow for the messages it gets is ended, and the host's memory does not grow.
 func TestAScriptThatDoesNotKeepUpEnds(t *testing.T) {
 	play(t, misbehave, setup{}, func(g *game) {
 		payload := make([]byte, 60000)
@@ -240,7 +239,7 @@ func TestAScriptThatDoesNotKeepUpEnds(t *testing.T) {
 	})
 }
 
-// What no frame can hold is left out, with a line that says so.
+// A call whose arguments exceed the maximum frame is left out, and the log says so.
 func TestArgumentsThatAreTooLongAreLeftOut(t *testing.T) {
 	play(t, misbehave, setup{}, func(g *game) {
 		g.inside(func() {
@@ -252,7 +251,7 @@ func TestArgumentsThatAreTooLongAreLeftOut(t *testing.T) {
 	})
 }
 
-// A script that prints without end waits for the host, which goes on.
+// A script that prints endlessly has to wait for the host, which continues.
 func TestPrintingWithoutEndIsBounded(t *testing.T) {
 	play(t, pids(t)+misbehave, setup{}, func(g *game) {
 		before := heap()
@@ -261,7 +260,7 @@ func TestPrintingWithoutEndIsBounded(t *testing.T) {
 		g.logged(strings.Repeat("x", 1000))
 		g.interrupted()
 		if after := heap(); after > before+64<<20 {
-			// The log of this test keeps what it is given.
+			// The log in this test keeps all lines in memory.
 			if kept := uint64(len(g.log.String())); after > before+3*kept+64<<20 {
 				t.Errorf("%d MiB more, %d MiB in the log", (after-before)>>20, kept>>20)
 			}
@@ -276,8 +275,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A child knows nothing of its host but the time zone: not its environment, not its files. Whoever kills it ends one game session, and no
-// other.
+// A child can see the host's time zone but not its environment or its files. Killing the child ends one game
+// session and no other.
 func TestAChildAndItsHost(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_HOST", "canary")
 	t.Setenv("TZ", "Asia/Tokyo")
@@ -331,8 +330,8 @@ func TestAnotherUser(t *testing.T) {
 	})
 }
 
-// The host is killed while a script is in an endless loop. The system ends what the host has
-// started, the next host what scripts have started.
+// The host is killed while a script is in an endless loop. The kernel kills the children of the host, and the
+// next host kills the processes that the scripts have started.
 func TestAKilledHostLeavesNothing(t *testing.T) {
 	onLinux(t)
 	need(t)
@@ -351,7 +350,7 @@ func TestAKilledHostLeavesNothing(t *testing.T) {
 			t.Fatal("the script does not run")
 		}
 	}
-	folders := func() []string { // that are left when another host has come and gone
+	folders := func() []string { // the directories left after another host has started and stopped
 		p := program(t, dir, "", setup{})
 		p.Close()
 		if err := p.Wait(t.Context()); err != nil {
@@ -397,11 +396,11 @@ func TestAKilledHostLeavesNothing(t *testing.T) {
 	}
 }
 
-// hostOnly names the environment variable by which the test binary is no more than a
-// host of the script in it.
+// hostOnly is the name of an environment variable. If it is set, the test binary only acts as a host for the
+// script in it.
 const hostOnly = "TROUPE_TEST_HOST_OF"
 
-// stand is a game session's actor that takes what is handed to Do, and runs nothing.
+// stand replaces a game session's actor. It queues the functions passed to Do but does not run them.
 type stand struct {
 	script.Session
 	tasks chan func()
@@ -419,10 +418,10 @@ func beHost(source string) {
 		panic(err)
 	}
 	h.(script.Loader).Load(&stand{tasks: make(chan func(), 10)})
-	time.Sleep(time.Minute) // it is killed before
+	time.Sleep(time.Minute) // the host is killed before that
 }
 
-// So many timers may wait, and no more; what has fired or was cleared counts no longer.
+// The number of pending timers is limited. Timers that have fired or were cleared do not count.
 func TestTimersThatWaitAreBounded(t *testing.T) {
 	for name, one := range map[string]string{
 		"timeouts":   "setTimeout(() => {}, 1e6)",
@@ -443,7 +442,7 @@ func TestTimersThatWaitAreBounded(t *testing.T) {
 				} {
 					a.Say(1, messages.ServerPeer, 0, code)
 				}
-				if name == "immediates" { // they fire before the next message
+				if name == "immediates" { // immediates fire before the next message
 					g.logged("made all")
 					a.Say(1, messages.ServerPeer, 0, "for (;;) "+one)
 				}

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	lineMax = 8 << 10 // how long a line of a child's output may be, in bytes; more is cut off
-	// linesPerSecond and linesBurst bound the lines of one stream; more are dropped.
+	lineMax = 8 << 10 // maximum length of a line of a child's output in bytes; the rest of a longer line is cut off
+	// linesPerSecond and linesBurst limit the lines of one stream. Excess lines are dropped.
 	linesPerSecond = 200
 	linesBurst     = 1000
-	tailMax        = 10 // how many of the last lines are written in the end, dropped or not
+	tailMax        = 10 // when the stream ends, up to this many of the dropped last lines are logged after all
 )
 
-// lines writes what a child prints on one stream into the game session's log.
+// lines logs the output of a child on one stream to the game session's log.
 type lines struct {
-	stream  string // as the source of the lines
+	stream  string // name of the stream, used as the source of the lines
 	level   script.Level
 	write   func(level script.Level, file string, row int, text string)
-	dropped *atomic.Int64 // all that were dropped
+	dropped *atomic.Int64 // total number of dropped lines
 	limiter *rate.Limiter
 
-	gap   int      // lines dropped since the last that was written
-	tail  []string // the last of them
-	fatal string   // the last line of a fatal error of node itself
+	gap   int      // lines dropped since the last logged line
+	tail  []string // the last of the dropped lines
+	fatal string   // last line that reports a fatal error of node itself
 }
 
 func (l *lines) run(r io.Reader) {
@@ -87,7 +87,7 @@ func (l *lines) leftOut(n int) {
 	l.write(script.LevelWarn, l.stream, 0, fmt.Sprintf("%d lines are left out: a script may print %d per second", n, linesPerSecond))
 }
 
-// end writes the last lines, if they were dropped: they may say why.
+// end logs the last lines if they were dropped, because they may tell why the process ended.
 func (l *lines) end() {
 	if left := l.gap - len(l.tail); left > 0 {
 		l.leftOut(left)

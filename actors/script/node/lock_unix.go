@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lock takes a lock that ends with this process. It creates the file.
+// lock creates a file and locks it. The lock is released when this process ends.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

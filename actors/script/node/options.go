@@ -8,18 +8,18 @@ import (
 	"runtime"
 )
 
-// ErrMissing says that there is no Node.js to run a script with.
+// ErrMissing is the error for a machine without Node.js.
 var ErrMissing = errors.New("node is missing")
 
-// Options are what the operator chooses for all scripts that run in Node.js. The zero value is ready for use.
+// Options are the operator's settings for all scripts that run in Node.js. The zero value is ready for use.
 type Options struct {
-	Dir      string // where scripts are unpacked, in a new folder per program; empty: the system's folder for temporary files
-	UID, GID uint32 // the user that scripts run as, if the host may change users; 0: the host's own
+	Dir      string // where scripts are unpacked, each program in a new directory; "" means the system's temporary directory
+	UID, GID uint32 // the user that scripts run as, if the host may change users; 0 means the host's own user
 }
 
-const nice = 5 // added to the scheduling priority of scripts: the host's own work goes first
+const nice = 5 // added to the nice value of scripts, so that the host's own work has priority
 
-// otherUser says that scripts do not run as the host's user.
+// otherUser reports whether scripts run as a different user than the host.
 func (o *Options) otherUser() bool { return o.UID != 0 || o.GID != 0 }
 
 func findNode() (string, error) {

@@ -8,8 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// 63: what published scripts load, and where they expect to be.
-// RT-63.
+// RT-63: the modules that published scripts load, and the paths that they expect.
 func TestWhatPublishedScriptsLoad(t *testing.T) {
 	play(t, "\ufeff"+`'use strict';
 const assert = require('assert'), fs = require('fs'), path = require('path'), util = require('util');
@@ -52,7 +51,7 @@ exports.ssExports = {
 	})
 }
 
-// Paths of the original are those of the folder that stands for it, to write as well.
+// Paths of the original refer to the directory that replaces it, for writing as well.
 func TestPathsOfTheOriginal(t *testing.T) {
 	play(t, `
 const fs = require('fs');
@@ -76,7 +75,7 @@ exports.ssExports = { init() { console.log('metadata', fs.readFileSync('/local/g
 			g.logged("copy ENOENT: no such file or directory, copyfile '/local/game/none' -> '/local/game/other'")
 			g.logged("append ENOENT: no such file or directory, open '/local/game/sub/a'")
 			g.logged("ENOENT: no such file or directory, open '/local/game/none/a'")
-			if os.Getuid() != 0 { // whom a folder that is read-only does not keep from writing
+			if os.Getuid() != 0 { // root can write to a read-only directory
 				g.logged("mkdir EACCES: permission denied, mkdir '/local/game/logs'")
 				g.logged("rename EACCES: permission denied, rename '/local/game/server.js' -> '/local/game/b.js'")
 			} else {
@@ -89,7 +88,7 @@ exports.ssExports = { init() { console.log('metadata', fs.readFileSync('/local/g
 		})
 }
 
-// Modules and sub-folders: the entry may be any file, in the format its name or package.json says.
+// The entry may be any file, in the module format that its name or package.json determines.
 func TestEntriesInAllFormats(t *testing.T) {
 	const body = `
 let session;

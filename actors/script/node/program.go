@@ -13,12 +13,12 @@ import (
 	"troupe/messages"
 )
 
-// Program is one version of a script that runs in Node.js. Any goroutine may use it.
+// Program is one version of a script that runs in Node.js. It is safe for concurrent use.
 type Program struct {
 	version     string
 	nodeVersion string
-	entry       string // path of the file
-	maps        bool   // there are source maps
+	entry       string // path of the entry file
+	maps        bool   // the script has source maps
 	limits      script.Limits
 	bounds      bounds
 	binary      string
@@ -28,20 +28,21 @@ type Program struct {
 
 	mu     sync.Mutex
 	closed bool
-	live   sync.WaitGroup    // handlers that are not closed, and children that are not gone
-	fleets map[string]string // where a fleet's metadata is, by what it says
-	done   chan struct{}     // closed when all is gone
+	live   sync.WaitGroup    // counts handlers that are not closed and children that have not ended
+	fleets map[string]string // metadata directories of fleets, by a key made from the fleet's attributes
+	done   chan struct{}     // closed when all children and files are gone
 }
 
-// bounds are what a game session may take on Linux, besides script.Limits.
+// bounds are resource limits of a game session on Linux, in addition to script.Limits.
 type bounds struct {
-	cpu       time.Duration // of all processes within any cpuWindow
-	processes int           // at a time
+	cpu       time.Duration // CPU time of all its processes within any cpuWindow
+	processes int           // maximum number of processes at a time
 }
 
 var _ script.Program = (*Program)(nil)
 
-// New unpacks b, whose entry is what a launch path names (bundle.Bundle.Entry). It fails with ErrMissing without Node.js.
+// New unpacks b. entry is a launch path (bundle.Bundle.Entry). The error is ErrMissing if there is no
+// Node.js.
 func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Program, error) {
 	binary, err := findNode()
 	if err != nil {
@@ -70,7 +71,7 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 
 func (p *Program) Version() string { return p.version }
 
-// NewHandler implements script.Program. The child starts with Load.
+// NewHandler implements script.Program. The child is started by Load.
 func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +84,8 @@ func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 
 const closeTime = 5 * time.Second // how long Close waits for children that have been killed
 
-// Close forbids new game sessions. It waits until the last child and the files are gone, 5 s at most, so it is not for actors.
+// Close prevents new game sessions. It waits up to 5 s for the last child to end and the files to be removed,
+// so actors must not call it.
 func (p *Program) Close() {
 	p.mu.Lock()
 	closed := p.closed
@@ -99,11 +101,12 @@ func (p *Program) Close() {
 	}
 	select {
 	case <-p.done:
-	case <-time.After(closeTime): // what is left goes when the last game session does
+	case <-time.After(closeTime): // the rest is removed when the last game session ends
 	}
 }
 
-// metadata returns the folder with what the original tells of a fleet.
+// metadata returns the directory with the metadata file of a fleet. It creates the directory on the first
+// call for a fleet.
 func (p *Program) metadata(fleet *messages.Fleet) (string, error) {
 	if fleet == nil {
 		fleet = new(messages.Fleet)

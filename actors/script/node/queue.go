@@ -7,19 +7,20 @@ import (
 	"sync"
 )
 
-// queueMax is how many bytes may wait for a child. Beyond it the game session ends: a script must hear all, and all would wait.
+// queueMax is the maximum number of bytes queued for a child. If it is exceeded, the game session ends: a
+// script must receive all messages, and the game would stall.
 const queueMax = 4 << 20
 
-const keptMax = 64 << 10 // bounds the memory that an empty queue keeps
+const keptMax = 64 << 10 // maximum buffer size that an empty queue keeps allocated
 
-// queue holds frames for a child until its writer takes them. Any goroutine may use it.
+// queue holds frames for a child until the writer writes them. It is safe for concurrent use.
 type queue struct {
-	wake chan struct{} // of one element: there is something to write
+	wake chan struct{} // capacity 1: there is something to write
 
 	mu     sync.Mutex
 	buf    []byte
 	closed bool
-	full   bool // has overflowed, for good
+	full   bool // the queue has overflowed; never reset
 }
 
 var (
@@ -27,7 +28,7 @@ var (
 	errFull    = errors.New("the queue is full")
 )
 
-// put adds a frame that fill completes. If the error is errTooLong or errFull, it is left out.
+// put adds a frame that fill completes. If the error is errTooLong or errFull, the frame is not added.
 func (q *queue) put(k toChild, fill func(f *frame)) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,7 +66,7 @@ func (q *queue) close() {
 	q.wakeWriter()
 }
 
-// run writes frames to w, many at a time, until close or an error.
+// run writes frames to w until close or an error. One write contains all frames that are queued.
 func (q *queue) run(w io.Writer) {
 	var spare []byte
 	for range q.wake {
@@ -77,7 +78,7 @@ func (q *queue) run(w io.Writer) {
 			return
 		}
 		if _, err := w.Write(buf); err != nil {
-			return // the end of the child, which others see
+			return // the child has ended; others will notice
 		}
 		if spare = buf; cap(spare) > keptMax {
 			spare = nil

@@ -13,9 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const watches = true // says that sample works
+const watches = true // sample works on this system
 
-// attributes make a process the first of its own group, ended by the system with the thread that starts it, and so with the host.
+// attributes makes a process the leader of its own group. The kernel kills it when the thread that started it
+// ends, and so when the host ends.
 func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if o.otherUser() {
@@ -27,8 +28,9 @@ func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
 	return a
 }
 
-// tame bounds a process that has just been started, and what it will start. A bound that cannot be set is one fewer: sample watches all the
-// same. RLIMIT_NPROC would count all processes and threads of a user, the host's own included.
+// tame sets the limits of a process that has just been started, which also apply to its descendants. Errors
+// are ignored, because sample watches the usage anyway. RLIMIT_NPROC is not used: it would count all
+// processes and threads of the user, including the host's.
 func tame(pid int, memoryMax int64, t tag, serial int) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
 	limit := func(what int, n uint64) { _ = unix.Prlimit(pid, what, &unix.Rlimit{Cur: n, Max: n}, nil) }
@@ -37,17 +39,18 @@ func tame(pid int, memoryMax int64, t tag, serial int) {
 	if t&groupsTag == 0 {
 		limit(unix.RLIMIT_LOCKS, limitOf(t)|uint64(serial))
 	}
-	if memoryMax > 0 { // what grows faster than sample looks
+	if memoryMax > 0 { // catches memory that grows faster than sample can notice
 		limit(unix.RLIMIT_DATA, uint64(memoryMax)+dataSlack)
 	}
-	// Scripts go before the host when the system runs out of memory.
+	// If the system runs out of memory, scripts are killed before the host.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 }
 
-// A mark is inherited by all that a child starts, and tells it from other processes when it has left its process group. It is the value of
-// RLIMIT_LOCKS, which limits nothing since Linux 2.4.25 (getrlimit(2)), and which a process may lower. Of another user the host may neither
-// set nor read it without CAP_SYS_RESOURCE, which containers seldom have: there the mark is two supplementary groups, to which nothing
-// belongs, and which no process without privileges can leave.
+// A mark is inherited by all descendants of a child. It identifies them even if they have left its process
+// group. The mark is the value of RLIMIT_LOCKS, which has no effect since Linux 2.4.25 (getrlimit(2)); a
+// process may lower its value, though. For a process of another user, the host can neither set nor read this
+// limit without CAP_SYS_RESOURCE, which containers seldom have. There the mark is two supplementary groups.
+// Nothing else uses these groups, and an unprivileged process cannot leave them.
 const (
 	serialBits   = 24
 	limitBase    = 1 << (tagBits + serialBits)
@@ -57,7 +60,8 @@ const (
 
 func limitOf(t tag) uint64 { return limitBase | uint64(t)<<serialBits }
 
-// marked returns the serial number of the child of t's program that pid descends from, 0 if none.
+// marked returns the serial number of the child from which process pid descends, if the child belongs to t's
+// program. Otherwise it returns 0.
 func (t tag) marked(pid int) int {
 	if t&groupsTag == 0 {
 		var limit unix.Rlimit
@@ -83,7 +87,8 @@ func (t tag) marked(pid int) int {
 	return serial
 }
 
-// marksGroups tells whether children get groups: those of another user, unless this is a user namespace, where such numbers are not mapped.
+// marksGroups reports whether children are marked by groups. That is the case if they run as another user,
+// except in a user namespace, which does not map these group numbers.
 func marksGroups(o *Options) bool {
 	var inside, outside, count uint64
 	text, _ := os.ReadFile("/proc/self/gid_map")
@@ -92,11 +97,12 @@ func marksGroups(o *Options) bool {
 }
 
 const (
-	filesMax  = 1024      // how many files each process of a script may have open
-	dataSlack = 512 << 20 // what a process of node may map beyond a script's memory
+	filesMax  = 1024      // maximum number of open files of each process of a script
+	dataSlack = 512 << 20 // memory that a node process may map in addition to the script's limit
 )
 
-// awaitEnd returns when a process has ended. Its id, and its group's, is not given to others before reap.
+// awaitEnd waits until a process has ended. The kernel does not reuse its process ID and process group ID
+// until reap is called.
 func awaitEnd(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -110,10 +116,10 @@ func reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// killMarked ends what descends from a child of t's program; from any if serial is 0.
+// killMarked kills the descendants of one child of t's program, or of all its children if serial is 0.
 func killMarked(t tag, serial int) {
 	killed := make(map[int]bool)
-	for again := true; again; { // what was started while it looked
+	for again := true; again; { // repeat for processes that were started meanwhile
 		again = false
 		for _, p := range processes() {
 			if killed[p] {
@@ -143,13 +149,14 @@ func processes() []int {
 	return ids
 }
 
-// sample reads what the system's processes use: those of t's program by serial number, others by process group. Zombies are left out.
+// sample reads the resource usage of the system's processes. It sums the usage by serial number for
+// descendants of t's program, and by process group for other processes. Zombies are left out.
 func sample(t tag) (marked, groups map[int]usage) {
 	marked, groups = make(map[int]usage), make(map[int]usage)
 	for _, pid := range processes() {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
-			continue // has ended
+			continue // the process has ended
 		}
 		if p, ok := parseStat(stat); ok {
 			p.processes = 1
@@ -163,10 +170,10 @@ func sample(t tag) (marked, groups map[int]usage) {
 	return marked, groups
 }
 
-// threadTime returns the processor time that the calling thread has used.
+// threadTime returns the CPU time used by the calling thread.
 func threadTime() time.Duration {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now) // fails on no Linux that Go runs on
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now) // does not fail on any Linux version that Go supports
 	return time.Duration(now.Nano())
 }
 
@@ -175,13 +182,13 @@ type processStat struct {
 	usage
 }
 
-// parseStat reads /proc/PID/stat (proc_pid_stat(5)); false for a zombie or garbage.
+// parseStat parses /proc/PID/stat (proc_pid_stat(5)). It returns false for a zombie or invalid data.
 func parseStat(b []byte) (p processStat, ok bool) {
-	end := bytes.LastIndexByte(b, ')') // of the name, which may hold anything
+	end := bytes.LastIndexByte(b, ')') // end of the command name, which may contain any characters
 	if end < 0 {
 		return p, false
 	}
-	f := bytes.Fields(b[end+1:]) // from field 3 on
+	f := bytes.Fields(b[end+1:]) // the fields from number 3 on
 	if len(f) < 22 || len(f[0]) != 1 || f[0][0] == 'Z' || f[0][0] == 'X' {
 		return p, false
 	}
@@ -192,7 +199,7 @@ func parseStat(b []byte) (p processStat, ok bool) {
 	}
 	ok = true
 	p.group = int(number(5))
-	const ticksPerSecond = 100 // USER_HZ of all architectures that Go runs on
+	const ticksPerSecond = 100 // USER_HZ on all architectures that Go supports
 	p.cpu = time.Duration(number(14)+number(15)+number(16)+number(17)) * (time.Second / ticksPerSecond)
 	p.rss = number(24) * int64(os.Getpagesize())
 	return p, ok && p.cpu >= 0 && p.rss >= 0

@@ -34,8 +34,7 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// The keeper of a busy machine waits for a processor while it samples. It still samples
-// several times a second.
+// On a busy machine, the keeper has to wait for a processor while it samples. It must still sample as often.
 func TestABusyMachineIsNoReasonToWatchLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(newTag(false))
@@ -62,7 +61,8 @@ func TestABusyMachineIsNoReasonToWatchLess(t *testing.T) {
 	})
 }
 
-// Hosts in containers number their processes and children anew, and a host outside sees them all.
+// Hosts in containers number their processes and children independently, but a host outside sees the
+// processes of all. So a mark must identify the program and the child.
 func TestAMarkIsOfOneProgramAndChild(t *testing.T) {
 	one, two := newTag(false), newTag(false)
 	var all []*exec.Cmd

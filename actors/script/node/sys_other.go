@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// No host runs scripts in Node here (findNode).
+// On these systems no host runs scripts in Node.js (findNode).
 
 func attributes(*Options, tag, int) *syscall.SysProcAttr { return nil }
 func tame(int, int64, tag, int)                          {}

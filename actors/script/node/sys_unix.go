@@ -4,7 +4,7 @@ package node
 
 import "syscall"
 
-// attributes make a process the first of its own group.
+// attributes makes a process the leader of its own group.
 func attributes(o *Options, _ tag, _ int) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
 	if o.otherUser() {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// watches: elsewhere than on Linux, a script has the heap limit of node, and the watchdog. What leaves its process group outlives it.
+// watches is false: on systems other than Linux, a script is limited only by node's heap limit and the
+// watchdog. Processes that have left its process group outlive it.
 const watches = false
 
 func awaitEnd(cmd *exec.Cmd)                    { _ = cmd.Wait() }

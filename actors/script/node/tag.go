@@ -6,14 +6,15 @@ import (
 	"strconv"
 )
 
-// tag is the random number of one program. With a child's serial number it marks the child and all that descends from it.
+// tag is a random number that identifies a program. Together with a child's serial number, it marks the child
+// and all its descendants.
 type tag uint32
 
 const (
 	tagBits   = 30
 	serialMax = 1<<24 - 2 // serial numbers begin at 1
 
-	groupsTag tag = 1 << (tagBits - 1) // the mark is groups, too
+	groupsTag tag = 1 << (tagBits - 1) // set if children are marked by groups as well
 )
 
 // newTag returns a tag that is not 0.
@@ -25,10 +26,10 @@ func newTag(groups bool) tag {
 	return t
 }
 
-// save writes the tag into a lock file that the program holds, for the host that finds it free.
+// save writes the tag to the lock file of the program. A later host reads it if it finds the file unlocked.
 func (t tag) save(f *os.File) { _, _ = f.WriteString(strconv.FormatUint(uint64(t), 16)) }
 
-// savedTag returns what save has written into a lock file; 0 if nothing.
+// savedTag returns the tag that save wrote to a lock file, or 0 if there is none.
 func savedTag(path string) tag {
 	text, _ := os.ReadFile(path)
 	n, _ := strconv.ParseUint(string(text), 16, tagBits)

@@ -11,7 +11,8 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// typescript reports whether a file must be translated: Node.js knows no more of TypeScript than what can be left out.
+// typescript reports whether a file must be compiled to JavaScript. Node.js itself supports only TypeScript
+// whose types can simply be erased.
 func typescript(name string) bool {
 	if strings.HasSuffix(name, ".d.ts") || strings.Contains("/"+name, "/node_modules/") {
 		return false
@@ -19,7 +20,8 @@ func typescript(name string) bool {
 	return slices.Contains([]string{".ts", ".mts", ".cts"}, path.Ext(name))
 }
 
-// translated returns the files of b, TypeScript as CommonJS under its own name, with a source map; any is whether there is some.
+// translated returns the files of b, with TypeScript compiled to CommonJS. Compiled files keep their names
+// and contain source maps. any reports whether there are such files.
 func translated(b *bundle.Bundle) (files map[string][]byte, any bool, err error) {
 	files = make(map[string][]byte, len(b.Files))
 	for name, data := range b.Files {
@@ -31,7 +33,7 @@ func translated(b *bundle.Bundle) (files map[string][]byte, any bool, err error)
 		r := api.Transform(string(data), api.TransformOptions{
 			Loader: api.LoaderTS, Format: api.FormatCommonJS, Platform: api.PlatformNode, Target: api.ES2022, Sourcefile: path.Base(name),
 			Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentExclude, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
-			KeepNames:   true, // of functions and classes that get another one because they hide one outside
+			KeepNames:   true, // esbuild renames functions and classes that shadow outer ones; keep their name property
 			TsconfigRaw: `{"compilerOptions": {"experimentalDecorators": true}}`,
 		})
 		if len(r.Errors) > 0 {

@@ -2,10 +2,10 @@ package node
 
 import "time"
 
-// usage is what a child and all that descends from it use.
+// usage is the resource usage of a child and all its descendants.
 type usage struct {
-	rss       int64         // resident memory in bytes; what they share counts for each
-	cpu       time.Duration // since their start, ended children included
+	rss       int64         // resident memory in bytes; shared memory is counted once per process
+	cpu       time.Duration // CPU time since their start, including ended children
 	processes int
 }
 
@@ -13,12 +13,12 @@ func (u usage) plus(v usage) usage {
 	return usage{u.rss + v.rss, u.cpu + v.cpu, u.processes + v.processes}
 }
 
-const cpuWindow = 10 * time.Second // the time over which processor time is bounded
+const cpuWindow = 10 * time.Second // the window in which CPU time is limited
 
-// cpuMeter tells how much processor time was used within a window.
+// cpuMeter computes the CPU time used within a time window.
 type cpuMeter struct {
 	window  time.Duration
-	samples []cpuSample // from the last at or before the window's start on
+	samples []cpuSample // begins with the last sample at or before the start of the window
 }
 
 type cpuSample struct {
@@ -26,9 +26,9 @@ type cpuSample struct {
 	cpu time.Duration
 }
 
-// add takes a sample and returns what was used in the window that ends with it.
+// add adds a sample, and returns the CPU time used in the window that ends now.
 func (m *cpuMeter) add(now time.Time, cpu time.Duration) time.Duration {
-	// A sample is kept if it is a tenth of the window after the one before.
+	// Keep a sample only if it is at least a tenth of the window after the previous one.
 	if n := len(m.samples); n == 0 || now.Sub(m.samples[n-1].at) >= m.window/10 {
 		m.samples = append(m.samples, cpuSample{now, cpu})
 	}

@@ -20,23 +20,23 @@ func TestTheWatchdog(t *testing.T) {
 			now = at
 		}
 	}
-	look(60*time.Second, false, true) // nothing is owed
+	look(60*time.Second, false, true) // no frame is open
 	w.sent(now)
 	look(69*time.Second, false, false)
-	w.sent(now) // does not start the time anew
+	w.sent(now) // does not restart the time limit
 	look(70*time.Second, true, false)
 	if w.confirmed(3, now) {
 		t.Error("more confirmed than sent")
 	}
-	if w.confirmed(0, now) { // a sign of life by which nothing is done
+	if w.confirmed(0, now) { // an acknowledgement of no frames is not progress
 		t.Error("nothing confirmed")
 	}
 	look(70*time.Second, true, false)
-	if !w.confirmed(1, now) { // progress does
+	if !w.confirmed(1, now) { // an acknowledgement of a frame is progress
 		t.Error("not confirmed")
 	}
 	look(75*time.Second, false, false)
-	// The host was held up for an hour, and the child with it.
+	// The host was suspended for an hour, and the child with it.
 	now = now.Add(time.Hour)
 	if stuck, _ := w.look(now); stuck {
 		t.Error("stuck because of the host")

@@ -2,12 +2,13 @@ package node
 
 import "time"
 
-// watchdog finds a child that has stopped to handle what it is sent. Its owner tells it what happens and asks it now and then.
+// watchdog detects a child that no longer handles the frames it is sent. The owner reports events to it and
+// calls look periodically.
 type watchdog struct {
-	limit time.Duration // a call may take so long; 0: no limit
+	limit time.Duration // maximum duration of a call; 0 means no limit
 
-	open     int       // frames that are not confirmed
-	progress time.Time // since when the oldest open frame is the child's next
+	open     int       // number of frames not acknowledged yet
+	progress time.Time // when the child could begin to handle the oldest unacknowledged frame
 	looked   time.Time
 }
 
@@ -18,7 +19,8 @@ func (w *watchdog) sent(now time.Time) {
 	w.open++
 }
 
-// confirmed tells that the child has handled n frames. False: it cannot have, or has handled none, which is no progress.
+// confirmed records that the child has handled n frames. It returns false if n is invalid: 0, or more frames
+// than are open.
 func (w *watchdog) confirmed(n uint32, now time.Time) bool {
 	if n == 0 || int64(n) > int64(w.open) {
 		return false
@@ -28,7 +30,8 @@ func (w *watchdog) confirmed(n uint32, now time.Time) bool {
 	return true
 }
 
-// every is how often the watchdog wants to look: not so often that game sessions without players cost something.
+// every returns the interval at which to call look. It is long enough that game sessions without players cost
+// almost nothing.
 func (w *watchdog) every() time.Duration {
 	if w.limit <= 0 {
 		return time.Second
@@ -36,8 +39,9 @@ func (w *watchdog) every() time.Duration {
 	return min(max(w.limit/10, 10*time.Millisecond), 3*time.Second)
 }
 
-// look tells whether the child is stuck, and whether it is to be asked for a sign of life, because nothing is open. A look that comes late
-// excuses the child: the host was held up itself.
+// look reports whether the child is stuck. ask is true if no frame is open, so that the owner should send one
+// to check that the child is alive. If look is called late, the host itself was delayed, and the child gets
+// that much more time.
 func (w *watchdog) look(now time.Time) (stuck, ask bool) {
 	if late := now.Sub(w.looked) - w.every(); !w.looked.IsZero() && late > w.every() {
 		w.progress = w.progress.Add(late)

@@ -21,7 +21,7 @@ import (
 	"troupe/messages"
 )
 
-// need skips a test where there is no Node.js.
+// need skips a test if Node.js is not installed.
 func need(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
@@ -29,12 +29,12 @@ func need(t testing.TB) {
 	}
 }
 
-// log is the log of one game session.
+// log records the log of one game session.
 type log struct {
 	mu     sync.Mutex
 	lines  []string
 	closed bool
-	late   int // lines after the end
+	late   int // number of lines after the log was closed
 }
 
 func (l *log) Write(line script.Line) {
@@ -64,7 +64,7 @@ func (l *log) count() int {
 	return len(l.lines)
 }
 
-// game is a game session with a script, among real actors.
+// game is a game session with a script, run by real actors.
 type game struct {
 	*actorstest.World
 	t       testing.TB
@@ -73,14 +73,14 @@ type game struct {
 	session script.Session
 	log     log
 	id      messages.GameSessionID
-	closed  chan struct{} // the actor has closed the handler
+	closed  chan struct{} // closed when the actor has closed the handler
 	dir     string
-	marks   []string // process ids that the script has written down
+	marks   []string // process IDs that the script has written to the file
 }
 
-// setup is what a game is made of.
+// setup contains the options of a game.
 type setup struct {
-	files       map[string]string // besides server.js
+	files       map[string]string // files in addition to server.js
 	entry       string
 	limits      func(l *script.Limits)
 	options     node.Options
@@ -88,12 +88,12 @@ type setup struct {
 	processes   int
 	nodeVersion string
 	args        []string
-	failing     bool // it is not to become ACTIVE
-	short       bool // tests that are to be short have it
+	failing     bool // the game session is expected not to become ACTIVE
+	short       bool // also run in short mode
 	change      func(o *actors.Options)
 }
 
-// play runs a script in a game session, and in the end checks that nothing of it is left.
+// play runs a script in a game session. At the end it checks that no process or file is left.
 func play(t *testing.T, source string, s setup, test func(g *game)) {
 	t.Helper()
 	need(t)
@@ -101,7 +101,7 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 		t.Skip("make test-full starts Node.js for it")
 	}
 	g := &game{t: t, dir: t.TempDir(), closed: make(chan struct{})}
-	if s.options.UID != 0 { // whose parents that user may pass
+	if s.options.UID != 0 { // a directory whose parents that user may access
 		dir, err := os.MkdirTemp("", "troupe-user-")
 		if err == nil {
 			err = os.Chmod(dir, 0o755)
@@ -113,7 +113,7 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 		g.dir = dir
 	}
 	g.program = program(t, g.dir, source, s)
-	t.Cleanup(func() { // for tests that give up
+	t.Cleanup(func() { // in case the test fails early
 		g.program.Close()
 		_ = os.Remove(pidFile(t))
 	})
@@ -181,7 +181,7 @@ type loader interface {
 	script.Closer
 }
 
-// spy hands the session object to a test, too.
+// spy passes the session object to the test as well as to the handler.
 type spy struct {
 	loader
 	g *game
@@ -192,13 +192,13 @@ func (s spy) Load(session script.Session) *script.Pending {
 	return s.loader.Load(session)
 }
 
-// Close tells a test that the game session's actor is done with the handler.
+// Close tells the test that the actor does not use the handler any more.
 func (s spy) Close() {
 	s.loader.Close()
 	close(s.g.closed)
 }
 
-// await waits for a status of the game session.
+// await waits until the game session has a status.
 func (g *game) await(s messages.GameSessionStatus) {
 	g.Helper()
 	g.Until(func() string {
@@ -213,7 +213,7 @@ func (g *game) await(s messages.GameSessionStatus) {
 	})
 }
 
-// ended waits for the end of the game session, and wants words in its reason.
+// ended waits until the game session has ended, and checks that the reason contains words.
 func (g *game) ended(words string) {
 	g.Helper()
 	g.Until(func() string {
@@ -228,7 +228,8 @@ func (g *game) ended(words string) {
 	})
 }
 
-// interrupted waits until the watchdog has ended the script, which has said that it begins to do what never ends.
+// interrupted waits until the watchdog has ended the script. The script must have printed that its endless
+// code begins.
 func (g *game) interrupted() {
 	g.Helper()
 	g.logged("begun")
@@ -242,7 +243,7 @@ func (g *game) interrupted() {
 	g.ended("did not answer within 30s")
 }
 
-// logged waits for words in the log.
+// logged waits until the log contains words.
 func (g *game) logged(words string) {
 	g.Helper()
 	g.Until(func() string {
@@ -253,7 +254,7 @@ func (g *game) logged(words string) {
 	})
 }
 
-// player is a client that keeps what it gets.
+// player is a client that records what it receives.
 type player struct {
 	*actorstest.Client
 	g   *game
@@ -268,7 +269,7 @@ func (g *game) open(payload string) *player {
 	return &player{Client: c, g: g}
 }
 
-// enter is open, and in.
+// enter is open, and waits until the player is accepted.
 func (g *game) enter() *player {
 	g.Helper()
 	p := g.open("")
@@ -282,7 +283,7 @@ func (g *game) enter() *player {
 	return p
 }
 
-// gets waits until the player has got exactly this, in order.
+// gets waits until the player has received exactly these messages, in order.
 func (p *player) gets(want ...string) {
 	p.g.Helper()
 	p.g.Until(func() string {
@@ -300,7 +301,7 @@ func (p *player) gets(want ...string) {
 	p.got = p.got[len(want):]
 }
 
-// processes waits for a file that the script has written its process ids to.
+// processes waits for the file to which the script writes its process IDs, and reads it.
 func (g *game) processes() {
 	g.Helper()
 	g.Until(func() string {
@@ -319,7 +320,7 @@ func pidFile(t testing.TB) string {
 	return filepath.Join(os.TempDir(), "troupe-test-"+strconv.Itoa(os.Getpid())+"-"+strings.ReplaceAll(t.Name(), "/", "_"))
 }
 
-// nobodyLeft fails if a process that the script has written down is alive.
+// nobodyLeft fails the test if a process in the file is still alive.
 func (g *game) nobodyLeft() {
 	for _, mark := range g.marks {
 		pid, err := strconv.Atoi(mark)
@@ -339,8 +340,7 @@ func (g *game) nobodyLeft() {
 	}
 }
 
-// alive reports whether there is a process that is not a zombie, which only waits
-// for whoever started it.
+// alive reports whether a process exists and is not a zombie. A zombie only waits for its parent.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {

@@ -1,11 +1,12 @@
 package realtime
 
-import _ "embed" // of the file beside this one
+import _ "embed" // embeds realtime.js
 
 // Source is a CommonJS module that exports create(host).
 //
 //go:embed realtime.js
 var Source string
 
-// Name is what Source is called in stacks; frames with "troupe:" in their name belong to the host, not to the script.
+// Name is the file name of Source in stack traces. Frames with "troupe:" in their name belong to the host,
+// not to the script.
 const Name = "troupe:realtime"

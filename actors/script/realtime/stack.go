@@ -2,11 +2,12 @@ package realtime
 
 import "strings"
 
-// textMax is how much of a text is searched for stacks, in bytes: the log shows less.
+// textMax is the maximum number of bytes of a text that is searched for stack traces. The log shows less than
+// that.
 const textMax = 64 << 10
 
-// OwnFrames returns a text for the log without the frames of the host in its stacks, and without what is between them and the script's
-// outermost frame.
+// OwnFrames returns a text for the log. In its stack traces, it leaves out the frames of the host and all
+// frames outside the script's outermost frame.
 func OwnFrames(text string) string {
 	if !strings.Contains(text, "\n") {
 		return text
@@ -38,7 +39,7 @@ func OwnFrames(text string) string {
 		if outermost > first {
 			kept = kept[:outermost]
 		}
-		// What follows a stack on its last line, as in "{ code: 1 }" of an error, stays.
+		// Keep text after the stack trace on its last line, such as the "{ code: 1 }" of an error.
 		if n := len(kept); n > 0 && kept[n-1] != last {
 			kept[n-1] += last[len(strings.TrimRight(last, " ,{}[]")):]
 		}
@@ -51,15 +52,16 @@ func isFrame(line string) bool {
 	return len(frame) < len(line) && (strings.HasPrefix(frame, "at ") || isGap(frame))
 }
 
-// isGap reports whether a line stands for frames that another stack of the text shows too.
+// isGap reports whether a line stands for frames that another stack trace in the text already shows.
 func isGap(frame string) bool { return strings.Contains(frame, "lines matching cause stack trace") }
 
-// isHosts reports whether a frame is of a function of the host: JavaScript, or Go by the path of its package.
+// isHosts reports whether a frame belongs to the host: to its JavaScript, or to Go code, recognized by its
+// package path.
 func isHosts(frame string) bool {
 	return strings.Contains(frame, "troupe:") || strings.Contains(frame, " troupe/actors/") || strings.Contains(frame, "(node:console:")
 }
 
-// isEngines reports whether a frame is of what the engine is made of.
+// isEngines reports whether a frame belongs to the engine itself.
 func isEngines(frame string) bool {
 	return strings.Contains(frame, "node:") || strings.Contains(frame, "(native)") || isGap(frame)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What the log does not show is not taken apart.
+// The part of a text beyond textMax, which the log does not show, is left unchanged.
 func TestOwnFramesOfALongText(t *testing.T) {
 	const own, hosts = "\n    at f (/local/game/a.js:1:2)", "\n    at f (troupe:shim:1:1)"
 	rest := strings.Repeat("\n", 20*textMax) + hosts

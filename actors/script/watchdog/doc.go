@@ -1,3 +1,4 @@
-// Package watchdog ends calls that take too long: one goroutine for all who ask, at work only while a call is under way. Begin and End cost
-// some tens of nanoseconds and take no lock, unless memory is short (excess.go). Long calls give way to others where they can wait: Pause.
+// Package watchdog ends calls that take too long. One goroutine watches the calls of all owners, and runs
+// only while a call is in progress. Begin and End take some tens of nanoseconds. They take no lock unless
+// memory is short (excess.go). Long calls yield to others at their calls of Pause.
 package watchdog

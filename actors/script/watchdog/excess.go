@@ -9,36 +9,45 @@ import (
 	"time"
 )
 
-// What an owner holds is measured by what can be seen of it. So all that owners hold may be more than the sum of all
-// measurements: the excess. Each collection of garbage says what the process really holds. While much of that is in excess, it is
-// accounted for who allocates how much, and what has grown from one collection to the next is put down to owners by
-// their part in that. If the excess becomes far too large, the owner to whom most of it is put down is measured once more,
-// and ends if that does not explain it; then another one, if the next collections show that this was not enough.
+// Measurements see only the part of an owner's memory that can be reached from it. So owners may hold more
+// memory in total than the sum of all measurements. The difference is the excess. Each garbage collection
+// tells how much the process really holds. While the excess is large, a ledger records how much each owner
+// allocates, and the growth of the process between two collections is attributed to owners in proportion. If
+// the excess exceeds its limit, the owner with the largest attributed growth is measured again. If the
+// measurement does not explain the growth, that owner is ended. If the next collections show that this was
+// not enough, the next owner follows.
 const (
-	excessPeriod = time.Second // the time between two looks at it
-	// excessLimits times the memory limit of one owner, or one in excessPart of the memory of the process, may be in excess.
+	excessPeriod = time.Second // the time between two checks of the excess
+	// The limit of the excess is excessLimits times the memory limit of one owner, or 1/excessPart of the
+	// memory of the process if that is less.
 	excessLimits, excessPart = 4, 4
-	accountPart              = 4 // the part of that from which on it is accounted for who allocates
-	// suspectPart is the part of it that must be put down to an owner that ends for it: less may be by chance, because the process
-	// allocates for others beside calls. Once the excess is twice as large as it may be, urgentSuspectPart is enough.
+	// The ledger is switched on when the excess exceeds 1/accountPart of its limit, and off below half of
+	// that
+	accountPart = 4
+	// An owner is ended for the excess only if growth of at least 1/suspectPart of the limit is attributed to
+	// it. Smaller growth may be a coincidence, because the process also allocates outside of calls. Once the
+	// excess is twice its limit, 1/urgentSuspectPart is enough.
 	suspectPart, urgentSuspectPart = 4, 16
-	heldLeast                      = 128 << 10 // what an owner holds that was not measured, about
-	// collectEvery is the time between two collections to see the excess, settleTime until the memory of an ended owner is garbage.
+	heldLeast                      = 128 << 10 // assumed size in bytes of an owner that was not measured
+	// collectEvery is the minimum time between two collections made to determine the excess. settleTime is
+	// how long after the end of an owner its memory may still be in use.
 	collectEvery, settleTime = 5 * time.Second, 2 * time.Second
-	// urgentPart is the part of the memory of the process, in quarters, from which on there is no time to lose.
+	// The situation is urgent if the process uses more than urgentPart quarters of its memory.
 	urgentPart = 3
 )
 
-// Process is the process whose excess a Watchdog looks at. The functions must not block.
+// Process describes the process whose excess a Watchdog checks. The functions must not block.
 type Process struct {
-	Memory int64 // how many bytes it may use; 0: nobody knows
-	// Own estimates how many bytes of the Go heap it holds beside what owners do. Called by the watchdog's goroutine.
+	Memory int64 // how many bytes the process may use; 0 if unknown
+	// Own estimates how many bytes of the Go heap do not belong to owners. The watchdog's goroutine calls it.
 	Own func() int64
-	// Outgrown tells that memory grows by a call that cannot be ended: once, and once more when most of Memory is used up (urgent).
+	// Outgrown reports that a call that cannot be ended takes more and more memory. It is called once. When
+	// most of Memory is used, it is called once more, with urgent set.
 	Outgrown func(reason string, urgent bool)
 }
 
-// Relieve has owners end while their process holds far more than is measured, until end. Any goroutine may call it; the last counts.
+// Relieve makes the Watchdog end owners while the process holds far more memory than is measured. It stops
+// when end is called. It is safe for concurrent use. A later call of Relieve replaces the earlier one.
 func (d *Watchdog) Relieve(p Process) (end func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,40 +63,42 @@ func (d *Watchdog) Relieve(p Process) (end func()) {
 	}
 }
 
-// excess is what a worker knows of it. Guarded by Watchdog.mu.
+// excess is a worker's state of the excess. It is guarded by Watchdog.mu.
 type excess struct {
-	next      time.Duration // look
-	limit     int64         // the largest memory limit of an owner that there was
-	cycles    int64         // collections, when it was settled last
-	settled   time.Duration // when that was
-	rest      int64         // what owners held at most, then
-	allocated int64         // bytes that the process had allocated then
-	collect   time.Duration // when a collection may be made again
-	after     time.Duration // when the end of an owner has had time to show
-	need      int64         // until so many collections were made, nobody ends; 0: they are to be made yet
-	told      bool          // Process.Outgrown was
-	urgent    bool          // as well
-	collected chan struct{} // closed when the collection under way is over; nil: none is
+	next      time.Duration // when the next check is due
+	limit     int64         // the largest memory limit of any owner so far
+	cycles    int64         // number of garbage collections at the last settle
+	settled   time.Duration // when the last settle was
+	rest      int64         // how many bytes owners held at most at the last settle
+	allocated int64         // bytes that the process had allocated at the last settle
+	collect   time.Duration // earliest time of the next collection
+	after     time.Duration // when the end of the last owner should have taken effect
+	need      int64         // no owner is ended before this many collections; 0 if not determined yet
+	told      bool          // Process.Outgrown was called
+	urgent    bool          // Process.Outgrown was called with urgent set
+	collected chan struct{} // closed when the running collection is over; nil before the first one
 }
 
-// ledger has what owners allocate: what the process does is divided among the calls under way.
+// ledger records what owners allocate. It divides the allocations of the process equally among the calls in
+// progress.
 type ledger struct {
 	on atomic.Bool
 
 	mu     sync.Mutex
-	last   int64 // bytes that the process had allocated
-	each   int64 // bytes for each call that has been under way all the time
-	calls  int64 // under way
-	nobody int64 // bytes while there was none
+	last   int64 // bytes that the process had allocated at the last call of divide
+	each   int64 // bytes attributed to a call that was in progress all the time
+	calls  int64 // number of calls in progress
+	nobody int64 // bytes allocated while no call was in progress
 }
 
-// page is what the ledger has of a Watch. It is guarded by ledger.mu, grown and before by Watchdog.mu.
+// page is the part of the ledger for one Watch. It is guarded by ledger.mu, except for grown and before,
+// which are guarded by Watchdog.mu.
 type page struct {
-	open   bool  // a call is under way, and counted
-	from   int64 // ledger.each at its begin
-	own    int64 // bytes since the last collection
-	grown  int64 // bytes by which the process has grown and that are put down to the owner
-	before int64 // weight.held when the account was opened
+	open   bool  // a call is in progress and counted in ledger.calls
+	from   int64 // value of ledger.each at the start of the call
+	own    int64 // bytes attributed to the owner since the last collection
+	grown  int64 // growth of the process, in bytes, that is attributed to the owner
+	before int64 // weight.held when the ledger was switched on
 }
 
 func (l *ledger) divide(allocated int64) {
@@ -122,11 +133,11 @@ func (l *ledger) end(d *Watchdog, p *page) {
 	p.own += l.each - p.from
 }
 
-// open and shut begin and end the account of all. Guarded by Watchdog.mu.
+// open and shut switch the ledger on and off. The caller must hold Watchdog.mu.
 func (d *Watchdog) open(l *ledger) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.on.Store(true) // before the look at who is in a call: one that begins later sees it
+	l.on.Store(true) // before since is read below: a call that begins later sees that the ledger is on
 	l.last, l.each, l.calls, l.nobody = d.allocated(), 0, 0, 0
 	for _, w := range d.everybody() {
 		w.page = page{before: w.weight.held}
@@ -148,7 +159,8 @@ func (d *Watchdog) shut(l *ledger) {
 
 func (d *Watchdog) everybody() []*Watch { return slices.Concat(d.watches, d.abandoned) }
 
-// settle puts down to owners by what all have grown from one collection to another; it takes away if they have shrunk.
+// settle attributes the growth of the process since the previous collection to the owners. If the process has
+// shrunk, it reduces their growth in proportion.
 func (d *Watchdog) settle(k *worker, rest int64) {
 	l, e := &k.ledger, &k.excess
 	l.mu.Lock()
@@ -183,14 +195,14 @@ func excessMax(limit, memory int64) int64 {
 	return most
 }
 
-// suspect is somebody who may have made the excess.
+// suspect is an owner that may have caused the excess.
 type suspect struct {
-	grown     int64 // bytes put down to it that no measurement explains
-	measured  bool  // since the last collection
-	abandoned bool  // it is in a call that cannot be ended
+	grown     int64 // attributed growth in bytes that no measurement explains
+	measured  bool  // it was measured after the last collection
+	abandoned bool  // its call cannot be ended
 }
 
-// action is what is to be done about the excess, with a suspect.
+// action is what to do about the excess.
 type action int
 
 const (
@@ -200,8 +212,10 @@ const (
 	outgrown
 )
 
-// relief decides about an excess of which most may be. An owner comes before a call that cannot be ended, unless less than half as much
-// is put down to it: that call is under way all the time, and has a part in what others do.
+// relief decides what to do about an excess of bytes if most is its limit. at is the index of the suspect.
+// relief prefers an owner to a call that cannot be ended, unless the growth of the owner is less than half
+// that of the call. The reason is that such a call is always in progress, so that allocations of others are
+// attributed to it as well.
 func relief(bytes, most int64, all []suspect) (do action, at int) {
 	if bytes <= most {
 		return bear, -1
@@ -231,7 +245,7 @@ func relief(bytes, most int64, all []suspect) (do action, at int) {
 	return end, owner
 }
 
-// relieve looks at the excess now and then, and returns who is to be told of what.
+// relieve checks the excess once per excessPeriod. It returns the functions to call.
 func (d *Watchdog) relieve(k *worker, now time.Duration) (found []finding) {
 	e, p := &k.excess, d.process
 	if p == nil || now < e.next {
@@ -273,7 +287,7 @@ func (d *Watchdog) relieve(k *worker, now time.Duration) (found []finding) {
 		return nil
 	}
 	if e.need == 0 && e.after > 0 {
-		e.need, e.collect = cycles+2, 0 // one may have been under way
+		e.need, e.collect = cycles+2, 0 // a collection may already have been running
 		d.collectSoon(e, now)
 	}
 	if cycles < e.need {
@@ -282,7 +296,7 @@ func (d *Watchdog) relieve(k *worker, now time.Duration) (found []finding) {
 	return d.act(k, now, bytes, most, live)
 }
 
-// act does something about the excess.
+// act asks relief what to do about the excess, and does it.
 func (d *Watchdog) act(k *worker, now time.Duration, bytes, most, live int64) (found []finding) {
 	e, p := &k.excess, d.process
 	all := d.everybody()
@@ -311,7 +325,7 @@ func (d *Watchdog) act(k *worker, now time.Duration, bytes, most, live int64) (f
 	return found
 }
 
-// condemn ends the owner: in the call that is under way, or in one that it is asked to make.
+// condemn ends the owner: it interrupts the call in progress, or asks the owner to make a call.
 func (w *Watch) condemn(now time.Duration, reason string) []finding {
 	w.condemned = reason
 	if since := w.since.Load(); since >= oldest {
@@ -325,7 +339,7 @@ func (w *Watch) condemn(now time.Duration, reason string) []finding {
 	return []finding{{func(string) { w.o.Ask() }, ""}}
 }
 
-// collectSoon has garbage collected, unless that was done a short while ago.
+// collectSoon starts a garbage collection, unless one is running or was made less than collectEvery ago.
 func (d *Watchdog) collectSoon(e *excess, now time.Duration) {
 	if now < e.collect {
 		return

@@ -51,12 +51,12 @@ func TestWhatIsDoneAboutAnExcess(t *testing.T) {
 	}
 }
 
-// process is one whose owners allocate what the test says. Nothing is collected unless it is asked for.
+// process is a process whose owners allocate what the test decides. Garbage is only collected on request.
 type process struct {
 	heap
 	d        Watchdog
-	lock     chan struct{}    // a mutex would keep time from passing
-	kept     map[*owner]int64 // what a collection finds of each, in excess of what is measured
+	lock     chan struct{}    // a channel, because a goroutine that waits for a mutex would stop virtual time
+	kept     map[*owner]int64 // by owner: bytes that a collection finds alive in addition to the measured ones
 	outgrown []string
 }
 
@@ -83,7 +83,7 @@ func (p *process) collect() {
 	p.cycles.Add(1)
 }
 
-// keep has an owner keep more, and returns what it keeps.
+// keep makes an owner keep more bytes, and returns the total.
 func (p *process) keep(o *owner, more int64) int64 {
 	p.lock <- struct{}{}
 	defer func() { <-p.lock }()
@@ -91,29 +91,29 @@ func (p *process) keep(o *owner, more int64) int64 {
 	return p.kept[o]
 }
 
-// told returns how often the host was told.
+// told returns how often Process.Outgrown was called.
 func (p *process) told() int {
 	p.lock <- struct{}{}
 	defer func() { <-p.lock }()
 	return len(p.outgrown)
 }
 
-// why returns why an owner has ended; empty: it has not.
+// why returns why an owner was ended, or "" if it was not.
 func (p *process) why(o *owner) string {
-	synctest.Wait() // its watchdog may be about to say so
+	synctest.Wait() // the watchdog may be about to end the owner
 	p.lock <- struct{}{}
 	defer func() { <-p.lock }()
 	return o.interrupted
 }
 
-// owner has limit 64 MiB: 256 may be in excess.
+// owner returns a new owner with a limit of 64 MiB. So the limit of the excess is 256 MiB.
 func (p *process) owner(t *testing.T) *owner {
 	o := ownerIn(t, &p.d)
 	o.o.Ask = func() { go p.tick(o, 0, 0) }
 	return o
 }
 
-// tick has an owner allocate in a call, and keep some of that.
+// tick makes an owner allocate bytes in a call and keep some of them.
 func (p *process) tick(o *owner, allocates, keeps int64) {
 	p.lock <- struct{}{}
 	defer func() { <-p.lock }()
@@ -130,12 +130,13 @@ func (p *process) tick(o *owner, allocates, keeps int64) {
 	}
 }
 
-// Of those whose memory nothing sees, the one ends first that has most of it; nobody else, whatever garbage the others make.
+// Among owners whose memory is invisible to measurements, the one with most of it is ended first. No other
+// owner is ended, however much garbage it makes.
 func TestWhoMakesTheExcessEnds(t *testing.T) {
 	steady := func(mibs ...int64) func(second int) []int64 { return func(int) []int64 { return mibs } }
 	for name, c := range map[string]struct {
-		garbage []int64                  // MiB that each makes in a second; -1: it makes no calls
-		keeps   func(second int) []int64 // MiB that each keeps of more
+		garbage []int64                  // MiB of garbage that each owner makes per second
+		keeps   func(second int) []int64 // additional MiB that each owner keeps; -1 means that it makes no call
 		ends    []int
 	}{
 		"one beside nobody":                 {[]int64{0, 0, 0}, steady(20, 0, 0), []int{0}},
@@ -193,19 +194,19 @@ func TestWhoMakesTheExcessEnds(t *testing.T) {
 	}
 }
 
-// Who keeps much that can be measured does not end for it.
+// An owner whose memory can be measured is not ended because of the excess.
 func TestWhatIsMeasuredIsNoExcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := processOf(t)
 		var all []*owner
 		for range 24 {
 			o := p.owner(t)
-			o.takes = 100 * time.Millisecond // so that most are not measured for long
+			o.takes = 100 * time.Millisecond // so that most owners are not measured for a long time
 			all = append(all, o)
 		}
 		for range 60 {
 			for _, o := range all {
-				p.tick(o, 4*mib, mib) // 60 MiB in the end, of 64
+				p.tick(o, 4*mib, mib) // 60 MiB at the end; the limit is 64
 				o.held = p.keep(o, 0)
 			}
 			time.Sleep(time.Second)
@@ -219,7 +220,8 @@ func TestWhatIsMeasuredIsNoExcess(t *testing.T) {
 	})
 }
 
-// Nor does it before those that keep less, but what cannot be measured.
+// An owner with much measurable memory is not ended before owners that keep less memory, but invisible
+// memory.
 func TestWhatIsMeasuredIsNotPutDownToAnybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := processOf(t)
@@ -230,7 +232,7 @@ func TestWhatIsMeasuredIsNotPutDownToAnybody(t *testing.T) {
 		}
 		ended := 0
 		for second := range 60 {
-			more := mib * int64(second%3) // 60 MiB in the end
+			more := mib * int64(second%3) // 60 MiB at the end
 			if p.tick(seen, more, more); second%20 == 19 {
 				p.collect()
 			}
@@ -249,7 +251,8 @@ func TestWhatIsMeasuredIsNotPutDownToAnybody(t *testing.T) {
 	})
 }
 
-// A call that cannot be ended and takes ever more memory is the host's end, which is told once, and again when there is no time left.
+// If a call that cannot be ended takes more and more memory, Process.Outgrown is called once, and again when
+// most of the memory is used.
 func TestACallThatOutgrowsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := processOf(t)
@@ -258,7 +261,7 @@ func TestACallThatOutgrowsTheProcess(t *testing.T) {
 		hog := &owner{Watch: w}
 		w.Begin()
 		<-gone
-		w.Release() // its game session has ended
+		w.Release() // the game session has ended
 		for second := range 330 {
 			p.allocated.Add(10 * mib)
 			p.keep(hog, 10*mib)

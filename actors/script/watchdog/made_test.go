@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Who has made more in large pieces than it may hold is measured there and then, whatever rests, and ends if it holds too much.
-// RL-210.
+// An owner that has created more in large pieces than it may hold is measured at once, even during a rest of
+// the measurements. It is ended if it holds too much. RL-210.
 func TestWhatIsMadeInLargePiecesIsMeasuredAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		held, piece  int64
-		pieces, want int // until it is measured
+		pieces, want int // want: piece at which the owner is measured; 0 if it is not
 		verdict      Verdict
 	}{
 		{"garbage", mib, 8 * mib, 9, 9, InTime}, {"kept", 65 * mib, 8 * mib, 100, 9, Interrupted},
@@ -26,7 +26,7 @@ func TestWhatIsMadeInLargePiecesIsMeasuredAtOnce(t *testing.T) {
 				defer o.Release()
 				o.held = c.held
 				d.mu.Lock()
-				o.worker.weigher.rested = time.Hour // others were measured for long
+				o.worker.weigher.rested = time.Hour // a long measurement of another owner was just made
 				d.mu.Unlock()
 				o.Begin()
 				at := 0
@@ -43,7 +43,8 @@ func TestWhatIsMadeInLargePiecesIsMeasuredAtOnce(t *testing.T) {
 	}
 }
 
-// One that holds nearly all it may is measured for each quarter more that it makes, and not for each piece.
+// An owner that holds almost its limit is measured once per quarter of the limit that it creates, not for
+// each piece.
 func TestWhoHoldsNearlyAllIsNotMeasuredForEachPiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -61,7 +62,7 @@ func TestWhoHoldsNearlyAllIsNotMeasuredForEachPiece(t *testing.T) {
 	})
 }
 
-// It waits until another one has been measured, and no longer than until its call is to end.
+// The measurement waits until that of another owner is finished, but not longer than until the call must end.
 func TestWhoHasMadeTooMuchWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -86,7 +87,7 @@ func TestWhoHasMadeTooMuchWaitsForItsTurn(t *testing.T) {
 		if _, v := o.End(); v != Interrupted {
 			t.Error(v)
 		}
-		synctest.Wait() // other's first call has ended
+		synctest.Wait() // the first call of other has ended
 		last := d.Watch(Options{MemoryMax: 64 * mib, Held: func(int64) int64 { t.Error("measured"); return 0 }, Limit: 100 * time.Millisecond, Interrupt: func(string) {}})
 		defer last.Release()
 		go func() {
@@ -101,12 +102,12 @@ func TestWhoHasMadeTooMuchWaitsForItsTurn(t *testing.T) {
 		if _, v := last.End(); v != Interrupted || time.Since(begun) > 150*time.Millisecond {
 			t.Error(v, time.Since(begun))
 		}
-		last.Made(65 * mib) // outside of any call
+		last.Made(65 * mib) // outside of a call
 		time.Sleep(time.Second)
 	})
 }
 
-// Whoever is due is measured at its next pause, not when the clock is looked at again.
+// An owner with measureDue set is measured at its next Pause, not only when the clock is read again.
 func TestWhoIsDueIsMeasuredAtTheNextPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap

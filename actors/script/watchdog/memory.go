@@ -6,43 +6,47 @@ import (
 	"time"
 )
 
-// To measure what an owner holds takes up to a second for hundreds of MiB. So only an owner that may hold too much is measured: what it
-// held last, and all that the process has allocated since, is more than MemoryMax; of several, whose calls have worked longest since. And
-// one that has made so much in large pieces (Made) that it may hold too much.
+// Measuring an owner that holds hundreds of MiB takes up to a second. So an owner is measured only if it may
+// hold too much: if its last measurement plus everything that the process has allocated since exceeds
+// MemoryMax. If several owners qualify, the one whose calls have worked longest since their measurement is
+// chosen. An owner is also measured if it has created so many large pieces (Made) that it may hold too much.
 const (
-	memoryPeriod = 50 * time.Millisecond // the time between two choices of whom to measure
-	// patience is since when at least a watch must have made a call to be chosen, and how long another choice waits for its next call.
+	memoryPeriod = 50 * time.Millisecond // the time between two choices of an owner to measure
+	// patience limits the choice to watches that have made a call within this time. It is also how long the
+	// weigher waits for the next call of the chosen watch before it chooses again.
 	patience = time.Second
-	// measureRest is for how many times as long as a measurement took there is no other: they take 1 % of a core. It is at most
-	// measureRestMax, because on a busy machine a measurement takes many times as long as its work ...
+	// measureRest makes measurements take at most 1 % of a core: after a measurement there is a pause of
+	// measureRest times its duration. The pause is at most measureRestMax, because on a busy machine a
+	// measurement takes many times as long as its work.
 	measureRest    = 100
 	measureRestMax = 5 * time.Second
-	// liveGrowth is by which part of MemoryMax the live objects of the process must have grown to be measured in spite of that.
+	// liveGrowth shortens the pause: an owner is measured nevertheless if the live objects of the process
+	// have grown by MemoryMax/liveGrowth.
 	liveGrowth = 4
-	madeLeast  = 4 // the part of MemoryMax that an owner must have made in large pieces to be measured for them
-	// LargePiece is from how many bytes on a piece is to be told of by Made.
+	madeLeast  = 4 // large pieces lead to a measurement only from MemoryMax/madeLeast bytes on
+	// LargePiece is the size in bytes from which a piece must be reported to Made.
 	LargePiece = 64 << 10
 )
 
-// weigher chooses whom of a worker's watches to measure. Guarded by Watchdog.mu.
+// weigher chooses which of a worker's watches to measure. It is guarded by Watchdog.mu.
 type weigher struct {
-	measuring bool          // somebody is
-	next      time.Duration // when another choice is made, since worker.start
-	rested    time.Duration // until when measurements rest
-	live      int64         // bytes alive, the least since the last measurement
+	measuring bool          // a measurement is running
+	next      time.Duration // when the next choice is made, since worker.start
+	rested    time.Duration // end of the pause after the last measurement
+	live      int64         // minimum of the live bytes since the last measurement
 }
 
-// weight is what a weigher knows of a watch. Guarded by Watchdog.mu.
+// weight is a weigher's data about one watch. It is guarded by Watchdog.mu.
 type weight struct {
-	held      int64         // bytes, when it was measured
-	allocated int64         // by the process until then, or until the watch was made
-	measured  time.Duration // worked, then
-	seen      time.Duration // worked, as it was last looked at
-	active    time.Duration // when that was found to have changed
-	at        time.Duration // when it was measured, since worker.start
+	held      int64         // result of the last measurement, in bytes
+	allocated int64         // bytes that the process had allocated at that measurement, or when the watch was created
+	measured  time.Duration // working time of the watch's calls at that measurement
+	seen      time.Duration // working time when choose last checked it
+	active    time.Duration // when choose last found that the working time had changed
+	at        time.Duration // when the last measurement was made, since worker.start
 }
 
-// choose has somebody measured, if anybody is to be.
+// choose selects an owner to measure, if one needs it.
 func (d *Watchdog) choose(k *worker, now time.Duration) {
 	g := &k.weigher
 	if g.measuring || now < g.next {
@@ -71,7 +75,7 @@ func (d *Watchdog) choose(k *worker, now time.Duration) {
 	}
 }
 
-// workedUntil is how long the calls of a watch have taken, one under way included.
+// workedUntil returns the total duration of a watch's calls, including the one in progress.
 func (w *Watch) workedUntil(now time.Duration) time.Duration {
 	worked := time.Duration(w.worked.Load())
 	if since := w.since.Load(); since >= oldest {
@@ -80,8 +84,9 @@ func (w *Watch) workedUntil(now time.Duration) time.Duration {
 	return worked
 }
 
-// Made is called by the owner during a call when it has made, or is about to make, a piece of LargePiece bytes or more, which it
-// may hold. If it may hold too much by that, it is measured at once; and the call rests as by Pause, because to make it took long.
+// Made is called by the owner during a call when it creates a piece of at least LargePiece bytes. If the
+// owner may now hold too much, Made measures it at once. Like Pause, Made may block, because creating the
+// piece took time.
 func (w *Watch) Made(bytes int64) {
 	if most := w.o.MemoryMax; most > 0 && w.o.Held != nil {
 		if w.made += bytes; w.made > max(most-w.weight.held, most/madeLeast) {
@@ -91,14 +96,15 @@ func (w *Watch) Made(bytes int64) {
 	w.look()
 }
 
-// MeasureIfDue is called by the owner during a call, as Pause is; it never rests.
+// MeasureIfDue is called by the owner during a call, like Pause, but it never rests.
 func (w *Watch) MeasureIfDue() {
 	if w.measureDue.Load() {
 		w.measure(false)
 	}
 }
 
-// measure ends the call if the owner holds too much. The call is long from now on. While another owner is measured, it waits if it must.
+// measure measures the owner and interrupts the call if the owner holds too much. The call counts as long
+// from then on. If another owner is being measured, measure waits if must is set, and otherwise returns.
 func (w *Watch) measure(must bool) {
 	if w.since.Load() < oldest {
 		return
@@ -146,7 +152,7 @@ func (w *Watch) measure(must bool) {
 	}
 }
 
-// askHeld asks the owner what it holds. If that panics, others are measured all the same.
+// askHeld calls Options.Held. If that panics, other owners can still be measured.
 func (w *Watch) askHeld() int64 {
 	defer func() {
 		w.watchdog.mu.Lock()
@@ -156,7 +162,8 @@ func (w *Watch) askHeld() int64 {
 	return w.o.Held(w.o.MemoryMax)
 }
 
-// heap returns how many bytes the process has allocated, how many the last collection found alive, and how many collections there were.
+// heap returns the bytes that the process has allocated so far, the bytes that the last garbage collection
+// found alive, and the number of collections.
 func (d *Watchdog) heap() (allocated, live, cycles int64) {
 	if d.heapFake != nil {
 		return d.heapFake()
@@ -166,7 +173,7 @@ func (d *Watchdog) heap() (allocated, live, cycles int64) {
 	return int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64()), int64(s[2].Value.Uint64())
 }
 
-// allocated is the first of these alone: it takes a third of a microsecond.
+// allocated returns only the first result of heap, which takes a third of a microsecond.
 func (d *Watchdog) allocated() int64 {
 	if d.heapFake != nil {
 		allocated, _, _ := d.heapFake()

@@ -10,7 +10,7 @@ import (
 
 const mib = 1 << 20
 
-// heap is that of a process, as a test has it.
+// heap replaces the heap metrics of the process.
 type heap struct{ allocated, live, cycles atomic.Int64 }
 
 func (h *heap) read() (allocated, live, cycles int64) {
@@ -22,11 +22,11 @@ func (h *heap) grow(allocated, live int64) {
 	h.live.Add(live)
 }
 
-// owner makes calls, and holds what the test says.
+// owner makes calls, and holds as many bytes as the test decides.
 type owner struct {
 	*Watch
 	held        int64
-	takes       time.Duration // to measure
+	takes       time.Duration // duration of a measurement
 	measured    int
 	interrupted string
 }
@@ -41,11 +41,11 @@ func ownerIn(t *testing.T, d *Watchdog) *owner {
 		return o.held
 	}})
 	t.Cleanup(o.Release)
-	synctest.Wait() // the watchdog has looked for the first time
+	synctest.Wait() // the watchdog has made its first check
 	return o
 }
 
-// call makes a call, and rests until there was time to choose whom to measure.
+// call makes a call, and then waits until the weigher has had time to choose an owner.
 func (o *owner) call(took time.Duration, pauses int) Verdict {
 	o.Begin()
 	for range pauses {
@@ -57,7 +57,7 @@ func (o *owner) call(took time.Duration, pauses int) Verdict {
 	return v
 }
 
-// A measurement that panics is not the last one.
+// If a measurement panics, further measurements are still made.
 func TestAMeasurementThatPanicsIsNotTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -89,7 +89,7 @@ func TestAMeasurementThatPanicsIsNotTheLast(t *testing.T) {
 	})
 }
 
-// What an owner holds ends it, in its first call after it may have become too much, and nothing else does.
+// An owner that holds too much is ended in its first call after this may have happened. Nothing else ends it.
 func TestACallEndsForWhatItsOwnerHolds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -114,7 +114,7 @@ func TestACallEndsForWhatItsOwnerHolds(t *testing.T) {
 					h.grow(mib, 0)
 				}
 				h.grow(1, 0)
-				o.call(time.Millisecond, c.pauses) // the choice is made after this one
+				o.call(time.Millisecond, c.pauses) // the choice is made after this call
 				v := o.call(time.Millisecond, c.pauses)
 				if v != c.want || o.measured != 1 || strings.Contains(o.interrupted, "64 MiB") != (c.want == Interrupted) {
 					t.Errorf("%v, measured %d times, interrupted %q", v, o.measured, o.interrupted)
@@ -124,7 +124,7 @@ func TestACallEndsForWhatItsOwnerHolds(t *testing.T) {
 	}
 }
 
-// A call that goes on is measured at a pause, also if it took all before it was first looked at.
+// A long call is measured at a Pause, even if it allocated everything before the first check.
 func TestACallThatGoesOnIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -143,8 +143,8 @@ func TestACallThatGoesOnIsMeasured(t *testing.T) {
 	})
 }
 
-// Twenty whose players let the process grow are measured now and then and go on; the one that keeps a MiB
-// more with each call ends.
+// The players of twenty owners make the process grow. These owners are measured from time to time and
+// continue. The owner that keeps another MiB with each call is ended.
 func TestNeighboursOfOneThatHoldsTooMuchGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -161,7 +161,7 @@ func TestNeighboursOfOneThatHoldsTooMuchGoOn(t *testing.T) {
 		calls := 0
 		for v := InTime; v == InTime; calls++ {
 			for _, n := range neighbours {
-				h.grow(mib/4, mib/4) // queues of its players
+				h.grow(mib/4, mib/4) // for queues of its players
 				n.Begin()
 				n.Pause()
 				if _, v := n.End(); v != InTime {
@@ -186,18 +186,18 @@ func TestNeighboursOfOneThatHoldsTooMuchGoOn(t *testing.T) {
 	})
 }
 
-// Measuring takes one percent of the time at most, unless the process grows by what it holds, or the
-// machine is so busy that one takes seconds.
+// Measurements take at most one percent of the time. There are two exceptions: the live memory of the process
+// grows, or the machine is so busy that a measurement takes seconds.
 func TestMeasuringTakesOnePercent(t *testing.T) {
 	for _, c := range []struct {
 		name       string
-		live       int64         // more with each call
-		takes      time.Duration // a measurement
-		more, less int           // measured in all
+		live       int64         // growth of the live bytes per call
+		takes      time.Duration // duration of a measurement
+		more, less int           // minimum and maximum number of measurements
 	}{
 		{"garbage", 0, 10 * time.Millisecond, 80, 101},
 		{"growth", mib, 10 * time.Millisecond, 1, 400},
-		{"busy machine", 0, 2 * time.Second, 10, 15}, // one of 2 s, then a rest of 5
+		{"busy machine", 0, 2 * time.Second, 10, 15}, // a measurement of 2 s, then a pause of 5 s
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var h heap
@@ -218,7 +218,7 @@ func TestMeasuringTakesOnePercent(t *testing.T) {
 	}
 }
 
-// Who makes no call any more does not keep others from being measured.
+// An owner that makes no more calls does not delay the measurement of others.
 func TestWhoIsIdleIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heap
@@ -240,7 +240,7 @@ func TestWhoIsIdleIsNotWaitedFor(t *testing.T) {
 		}
 		idler.Release()
 		other.Release()
-		again := ownerIn(t, &d) // has a goroutine of its own
+		again := ownerIn(t, &d) // uses a new goroutine
 		defer again.Release()
 		h.grow(65*mib, 0)
 		again.call(time.Millisecond, 1)
@@ -251,7 +251,7 @@ func TestWhoIsIdleIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// What the process has allocated is known.
+// The allocations of the process can be read.
 func TestTheHeapIsRead(t *testing.T) {
 	var d Watchdog
 	before := d.allocated()

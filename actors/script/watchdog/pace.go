@@ -6,65 +6,70 @@ import (
 	"time"
 )
 
-// A call that runs long works in slices and rests between them, so that what else the process has to do waits for a slice at most:
+// A long call works in slices and rests between them, so that other work of the process is delayed by one
+// slice at most.
 const (
-	longAfter = 500 * time.Microsecond // how long a call runs before it is long, and Options.Long is told
-	slice     = 100 * time.Microsecond // of work between two rests
-	// freeBytes is how many bytes a call may allocate before it pays for more, and perByte how long it rests for each of these: the garbage
-	// collector holds up all others. A call that has allocated some times freeBytes pays for each byte so many times as much.
+	longAfter = 500 * time.Microsecond // how long a call runs before it counts as long and Options.Long is called
+	slice     = 100 * time.Microsecond // working time between two rests
+	// freeBytes is how many bytes a call may allocate without additional rests. Beyond that it rests perByte
+	// for each byte, multiplied by allocated/freeBytes. The reason is that the garbage collector delays all
+	// other calls.
 	freeBytes  = 24 << 20
 	perByte    = 40 * time.Nanosecond
-	nap        = 5 * time.Millisecond // bounds how long a rest goes on after the call was interrupted
-	clockEvery = 256                  // bounds how many pauses go by between two looks at the clock
+	nap        = 5 * time.Millisecond // maximum time that a rest continues after the call was interrupted
+	clockEvery = 256                  // maximum number of calls of Pause between two readings of the clock
 )
 
-// SlowAfter is how long a call runs before Options.Slow is told: longer than any that is meant, and short for a person who waits.
+// SlowAfter is how long a call runs before Options.Slow is called. It is longer than any intended call, and
+// short enough for a person who waits for the warning.
 const SlowAfter = 2 * time.Second
 
-// paces say how many times as long as a slice of work a call rests: it has half of a core, then a quarter, then a sixth.
+// paces defines the length of a rest as a multiple of the preceding slice. A call gets half of a core at
+// first, then a quarter, then a sixth.
 var paces = [...]struct {
 	after time.Duration
 	rest  time.Duration
 }{{longAfter, 1}, {100 * time.Millisecond, 3}, {time.Second, 5}}
 
-// pacer is what a Watch needs for that. It is the owner's.
+// pacer is the pacing state of a Watch. Only the owner uses it.
 type pacer struct {
-	left    int // pauses until the clock is looked at
-	every   int // so many
+	left    int // calls of Pause until the next reading of the clock
+	every   int // initial value of left
 	long    bool
-	slow    bool // Options.Slow was told of the call
-	measure bool // the first pause of the call measures what its owner holds
+	slow    bool // Options.Slow was called for this call
+	measure bool // the first Pause of the call measures the owner
 
-	looked    time.Duration // at the clock; 0: not during this call
-	began     time.Duration // the slice; 0: there was none during this call
-	allocated int64         // by the process, then
+	looked    time.Duration // last reading of the clock; 0 if there was none during this call
+	began     time.Duration // start of the slice; 0 if this call has not had one
+	allocated int64         // bytes that the process had allocated at the start of the slice
 	sample    [1]metrics.Sample
 	account   account
 }
 
-// account is what a call has allocated: what the process has while the call worked, less what others have, which shows while it rests.
+// account estimates what a call has allocated: the allocations of the process while the call worked, minus
+// those of others. The allocations of others are estimated from the rate while the call rests.
 type account struct {
 	worked, rested time.Duration
-	inWork, inRest int64 // bytes that the process has allocated meanwhile
-	own            int64 // bytes by the call, the most that it has looked like
+	inWork, inRest int64 // bytes that the process has allocated during work and during rests
+	own            int64 // maximum of the estimates so far, in bytes
 }
 
-// Pause is called by the owner during a call, as often as it can; it costs some nanoseconds, unless a slice of a long call is over: then it
-// rests. Calls are paced only beside another Watch, and as many long calls as half of the cores. Rests count as time of the call
-// (Options.Limit).
+// Pause is called by the owner during a call as often as possible. It takes some nanoseconds, unless a slice
+// of a long call is over; then it blocks for the rest. Calls are paced only if there is another Watch and if
+// long calls occupy at least half of the cores. Rests count toward the duration of the call (Options.Limit).
 func (w *Watch) Pause() {
 	if w.pacer.left--; w.pacer.left < 0 || w.measureDue.Load() {
 		w.look()
 	}
 }
 
-// Worked is Pause after something during which nothing could pause has just run for so long.
+// Worked is like Pause. It is called after work of duration took during which Pause could not be called.
 func (w *Watch) Worked(took time.Duration) {
 	p := &w.pacer
 	if took < slice {
 		return
 	}
-	if w.since.Load() >= oldest && p.began == 0 { // else it rests for what came before as well
+	if w.since.Load() >= oldest && p.began == 0 { // begin a slice in the past; otherwise the current slice includes this work
 		p.began, p.allocated, p.account = max(1, time.Since(w.worker.start)-took), p.read(), account{}
 	}
 	p.left = 0
@@ -85,12 +90,12 @@ func (w *Watch) endPace() {
 	}
 }
 
-// look looks at the clock, and rests if it is time to.
+// look reads the clock, and rests if a slice is over.
 func (w *Watch) look() {
 	w.MeasureIfDue()
 	p, since, now := &w.pacer, w.since.Load(), time.Since(w.worker.start)
 	if since < oldest {
-		p.left = clockEvery // no call, or one that must end
+		p.left = clockEvery // there is no call, or it must end
 		return
 	}
 	took := now + oldest - time.Duration(since)
@@ -121,7 +126,7 @@ func (w *Watch) lengthen() {
 	}
 }
 
-// tune sees to it that the clock is looked at some times during a slice.
+// tune adjusts every so that the clock is read several times per slice.
 func (p *pacer) tune(now, took time.Duration) {
 	last := took
 	if p.looked > 0 {
@@ -136,15 +141,15 @@ func (p *pacer) tune(now, took time.Duration) {
 	p.left, p.looked = p.every, now
 }
 
-// contended reports whether long calls are to be paced.
+// contended reports whether long calls must be paced.
 func (d *Watchdog) contended() bool {
 	return d.others.Load() && 2*int(d.long.Load()) >= runtime.GOMAXPROCS(0)
 }
 
-// rest rests if a slice is over.
+// rest blocks for the time of a rest if a slice is over.
 func (w *Watch) rest(since int64, took, now time.Duration) {
 	p := &w.pacer
-	if p.began == 0 { // its first
+	if p.began == 0 { // the first slice of the call
 		p.began, p.allocated, p.account = now, p.read(), account{}
 		return
 	}
@@ -168,7 +173,8 @@ func (w *Watch) rest(since int64, took, now time.Duration) {
 	p.account.inRest += p.allocated - allocated
 }
 
-// pay takes what the process has allocated during a slice, and returns how long the call rests for its part in that.
+// pay adds the allocations of the process during a slice, and returns how long the call must rest for its own
+// share.
 func (a *account) pay(allocated int64, worked time.Duration) time.Duration {
 	a.inWork += allocated
 	a.worked += worked

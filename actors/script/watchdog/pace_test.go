@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// work makes a call of w work for as long as the clock says and pause every 100 us, up
-// to the end of d, and returns for how long it worked. Time passes in sleeps only, so
-// that work is a sleep, too.
+// work makes a call of w that works for d and calls Pause after every half slice. It returns how long the
+// call worked, without the rests. Virtual time passes only in sleeps, so the work is a sleep, too.
 func work(w *Watch, d time.Duration) (worked time.Duration) {
 	for begun := time.Now(); time.Since(begun) < d && w.since.Load() >= oldest; w.Pause() {
 		time.Sleep(slice / 2)
@@ -18,8 +17,8 @@ func work(w *Watch, d time.Duration) (worked time.Duration) {
 	return worked
 }
 
-// crowded makes a watch that is not alone, with as many long calls beside it that the
-// cores are contended, and tells how to end that.
+// crowded returns a watch whose calls are paced: there is another watch, and enough long calls are in
+// progress. done ends that.
 func crowded(d *Watchdog, o Options) (w *Watch, done func()) {
 	w, other := d.Watch(o), d.Watch(Options{})
 	n := int32(max(0, runtime.GOMAXPROCS(0)/2-1))
@@ -33,7 +32,7 @@ func TestALongCallIsPaced(t *testing.T) {
 		told := 0
 		w, done := crowded(&d, Options{Long: func() { told++ }})
 		defer done()
-		for range 2 { // each call by itself
+		for range 2 { // each call is paced separately
 			told = 0
 			begun := time.Now()
 			w.Begin()
@@ -60,7 +59,7 @@ func TestALongCallIsPaced(t *testing.T) {
 	})
 }
 
-// A call that pauses nowhere rests after each large piece that it has made.
+// A call that never calls Pause rests after each large piece that it creates.
 func TestLargePiecesArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Watchdog
@@ -69,7 +68,7 @@ func TestLargePiecesArePaced(t *testing.T) {
 		w.Begin()
 		begun := time.Now()
 		for range 20 {
-			time.Sleep(2 * time.Millisecond) // it works
+			time.Sleep(2 * time.Millisecond) // simulates work
 			w.Made(LargePiece)
 		}
 		if took, v := w.End(); v != InTime || time.Since(begun) < 70*time.Millisecond {
@@ -110,7 +109,7 @@ func TestShortCallsAreNeverPaced(t *testing.T) {
 			if took, _ := w.End(); took >= longAfter {
 				t.Fatal(took)
 			}
-			w.Pause() // outside of any call
+			w.Pause() // outside of a call
 		}
 	})
 }
@@ -125,7 +124,7 @@ func TestAPacedCallIsInterruptedInTime(t *testing.T) {
 		w.Begin()
 		for w.since.Load() >= oldest {
 			time.Sleep(slice)
-			w.pacer.allocated -= 1 << 40 // it would rest for years
+			w.pacer.allocated -= 1 << 40 // without the interrupt, the rest would take years
 			w.Pause()
 		}
 		if _, v := w.End(); v != Interrupted || time.Since(begun) > 2*time.Second+2*period+nap {
@@ -146,10 +145,10 @@ func TestALongCallGrowsSlowly(t *testing.T) {
 		w.Begin()
 		for begun := time.Now(); time.Since(begun) < 500*time.Millisecond; w.Pause() {
 			hoard = append(hoard, make([]byte, 64<<10))
-			time.Sleep(slice / 2) // it works
+			time.Sleep(slice / 2) // simulates work
 		}
 		w.End()
-		if n := len(hoard) * 64 << 10; n < freeBytes || n > freeBytes+16<<20 { // without the rests for what it makes: 187 MiB
+		if n := len(hoard) * 64 << 10; n < freeBytes || n > freeBytes+16<<20 { // without rests for allocated bytes, it would be 187 MiB
 			t.Errorf("%d MiB", n>>20)
 		}
 	})
@@ -168,7 +167,7 @@ func TestACallPaysForWhatItAllocates(t *testing.T) {
 			a.rested += slice
 		}
 	})
-	t.Run("beside others", func(t *testing.T) { // who go on while it rests
+	t.Run("beside others", func(t *testing.T) { // others continue to allocate while the call rests
 		var a account
 		for range 1000 {
 			if owed := a.pay(3*mib, slice); owed > 0 {
@@ -178,7 +177,7 @@ func TestACallPaysForWhatItAllocates(t *testing.T) {
 			a.inRest += 6 * mib
 		}
 	})
-	t.Run("beside a burst", func(t *testing.T) { // which is no licence
+	t.Run("beside a burst", func(t *testing.T) { // a burst of others does not excuse the call's own allocations
 		var a account
 		owed := time.Duration(0)
 		for n := range int64(1000) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A call that takes as long as only a mistake does is told of, once, while it runs.
+// Options.Slow is called once for a call that takes so long that it is probably a mistake, while the call is
+// running.
 func TestASlowCallIsToldOfOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Watchdog

@@ -10,106 +10,115 @@ import (
 )
 
 const (
-	period    = 10 * time.Millisecond // the time between two looks; limits are exact to that
-	idleLooks = 20                    // after how many looks without a call the goroutine sleeps
-	// Grace is how long a call may go on after Interrupt. It counts at most one period for each look: if
-	// those are late, the machine is busy, and the call that is to end may not have run either.
+	period    = 10 * time.Millisecond // the time between two checks of the calls, and so the accuracy of limits
+	idleLooks = 20                    // number of checks without a call after which the goroutine sleeps
+	// Grace is how long a call may run on after Interrupt. Each check adds at most one period to the time
+	// counted. If checks come late, the machine is busy, and the call to be ended may not have run either.
 	Grace = time.Second
 )
 
-// Options bound the calls of one Watch. The functions must not block. The watchdog's goroutine calls Interrupt and Stuck, a call Interrupt.
+// Options limit the calls of one Watch. The functions must not block. Interrupt and Stuck are called by the
+// watchdog's goroutine; Interrupt may also be called by the call itself.
 type Options struct {
-	Limit time.Duration // how long a call may take; 0: for ever
-	// MemoryMax is how many bytes the owner may hold, by Held; 0: any. It is measured in the first Pause of some calls, or in their End.
+	Limit time.Duration // maximum duration of a call; 0 means no limit
+	// MemoryMax is how many bytes the owner may hold, as measured by Held. 0 means no limit. A measurement is
+	// made in the first Pause of a call, or in End if the call has no Pause. Not every call is measured.
 	MemoryMax int64
-	// Held estimates how many bytes the owner holds; it may stop counting beyond limit. Called in a call, one at a time. Nil: any.
+	// Held estimates how many bytes the owner holds. It may stop counting beyond limit. It is called during a
+	// call of the owner, for one owner at a time. If it is nil, memory is not limited.
 	Held func(limit int64) int64
-	// Interrupt must end the call that is under way.
+	// Interrupt must end the call in progress.
 	Interrupt func(reason string)
-	// Stuck tells that a call goes on Grace after its Interrupt. Its End says so, too.
+	// Stuck reports that a call is still running Grace after its Interrupt. End then returns the Verdict
+	// Stuck.
 	Stuck func(reason string)
-	// Long tells that a call holds up what else its goroutine should do. Called by Pause, once in a call; nil does nothing.
+	// Long reports that a call delays other work of its goroutine. Pause calls it, at most once per call. It
+	// may be nil.
 	Long func()
-	// Slow tells that a call still runs SlowAfter its start. Called by Pause, once in a call; nil does nothing.
+	// Slow reports that a call is still running SlowAfter its start. Pause calls it, at most once per call.
+	// It may be nil.
 	Slow func()
-	// Ask has the owner make a call soon, so that it can be measured, or ended. The watchdog's goroutine calls it; nil: that waits.
+	// Ask makes the owner begin a call soon, so that it can be measured or ended. The watchdog's goroutine
+	// calls it. If it is nil, measuring or ending waits for the owner's next call.
 	Ask func()
 }
 
-// Verdict is what became of a call.
+// Verdict is the outcome of a call.
 type Verdict int64
 
-// Verdicts.
+// The verdicts.
 const (
 	InTime Verdict = iota + 1
 	Interrupted
 	Stuck
 )
 
-// Values of Watch.since besides the start of a call.
+// Special values of Watch.since. Other values are the start time of a call.
 const (
 	idle   = 0
 	fired  = -1
 	stuck  = -2
-	oldest = 1 // a start is at least that
+	oldest = 1 // minimum value of since for a call in progress
 )
 
-// Watchdog limits how long calls take. The zero value is ready; its methods may be called from any goroutine.
+// Watchdog limits the duration of calls. The zero value is ready for use. Its methods are safe for concurrent
+// use.
 type Watchdog struct {
-	// Grace replaces the constant of that name in tests, whose machine may be too busy for a call to end in time. Set it before the first Watch.
+	// Grace replaces the constant of the same name in tests, where the machine may be too busy for a call to
+	// end in time. Set it before the first Watch.
 	Grace time.Duration
 
 	mu      sync.Mutex
 	watches []*Watch
-	worker  *worker // nil: there are no watches
+	worker  *worker // nil if there are no watches
 
-	long   atomic.Int32 // calls that are long
-	others atomic.Bool  // there are several watches
+	long   atomic.Int32 // number of long calls
+	others atomic.Bool  // there is more than one watch
 
-	process   *Process // guarded by mu; nil: the excess does not matter
-	abandoned []*Watch // guarded by mu: released ones whose call goes on
+	process   *Process // guarded by mu; nil if the excess is not checked
+	abandoned []*Watch // guarded by mu; released watches whose call is still running
 
-	heapFake    func() (allocated, live, cycles int64) // of a test
+	heapFake    func() (allocated, live, cycles int64) // replaced by tests
 	collectFake func()
 }
 
-// worker is the goroutine that looks, from the first watch to the last.
+// worker is the goroutine that checks the calls. It runs from the first watch to the last.
 type worker struct {
 	start  time.Time
-	looked time.Duration // when it did last, since start
-	onTime time.Duration // the time between its looks, of each at most a period
+	looked time.Duration // time of the last check, since start
+	onTime time.Duration // sum of the times between checks, where each counts at most one period
 	asleep atomic.Bool
-	ledger ledger        // beside what each call reads
-	wake   chan struct{} // with room for one
+	ledger ledger        // on a cache line near the fields that each call reads
+	wake   chan struct{} // capacity 1
 	quit   chan struct{}
 
 	weigher weigher // guarded by Watchdog.mu
 	excess  excess  // guarded by Watchdog.mu
 }
 
-// Watch watches the calls of one owner, who makes them one at a time.
+// Watch watches the calls of one owner, which makes them one at a time.
 type Watch struct {
 	watchdog   *Watchdog
 	worker     *worker
-	since      atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
-	worked     atomic.Int64 // how long all calls that have ended took, ns
-	measureDue atomic.Bool  // the owner is to measure what it holds
+	since      atomic.Int64 // start of the call in progress, in ns since worker.start plus oldest; or a special value
+	worked     atomic.Int64 // total duration of all calls that have ended, in ns
+	measureDue atomic.Bool  // the owner must measure what it holds
 	pacer      pacer
-	made       int64 // bytes in large pieces since the owner was measured; the owner's
-	page       page  // see there
+	made       int64 // bytes in large pieces since the last measurement; used only by the owner
+	page       page  // see page
 	o          Options
 
 	// Guarded by watchdog.mu.
-	index     int           // in watchdog.watches; -1: released
-	weight    weight        // the owner, who alone writes held, reads it without
-	firedAt   time.Duration // worker.onTime, then
-	endBy     time.Duration // after which a call under way is interrupted, whatever Options.Limit; 0: none
+	index     int           // index in watchdog.watches; -1 if released
+	weight    weight        // only the owner writes held, and it reads held without the lock
+	firedAt   time.Duration // worker.onTime when the call was interrupted
+	endBy     time.Duration // calls in progress after this time are interrupted, whatever Options.Limit is; 0 if not set
 	endWhy    string
-	condemned string // why the next call is interrupted; empty: it is not
+	condemned string // why the next call must be interrupted; "" if it need not
 	reason    string // written before since becomes fired
 }
 
-// Watch returns a watch, which must be released.
+// Watch returns a new watch. It must be released.
 func (d *Watchdog) Watch(o Options) *Watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,7 +133,7 @@ func (d *Watchdog) Watch(o Options) *Watch {
 	return w
 }
 
-// Release ends the watch; a call that is under way is not watched any more. The goroutine ends with the last.
+// Release removes the watch. A call in progress is no longer watched. The goroutine ends with the last watch.
 func (w *Watch) Release() {
 	d := w.watchdog
 	d.mu.Lock()
@@ -145,7 +154,7 @@ func (w *Watch) Release() {
 	d.endWorker()
 }
 
-// endWorker ends the goroutine if there is nothing to look at. Guarded by Watchdog.mu.
+// endWorker ends the goroutine if there is nothing to watch. The caller must hold Watchdog.mu.
 func (d *Watchdog) endWorker() {
 	if d.worker != nil && len(d.watches) == 0 && len(d.abandoned) == 0 {
 		close(d.worker.quit)
@@ -153,7 +162,7 @@ func (d *Watchdog) endWorker() {
 	}
 }
 
-// returned forgets a call that was given up and has come to an end.
+// returned removes an abandoned call that has returned after all.
 func (d *Watchdog) returned(w *Watch) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -178,7 +187,8 @@ func (w *Watch) Begin() {
 	}
 }
 
-// End ends it, and returns how long it took if it was in time. After Stuck, somebody else has taken over: the caller must not go on.
+// End ends the call. If the call was in time, End returns its duration. After the verdict Stuck, another
+// goroutine has taken over, and the caller must not continue.
 func (w *Watch) End() (time.Duration, Verdict) {
 	if w.pacer.measure && w.measureDue.Load() { // the call has not paused
 		w.measure(false)
@@ -201,10 +211,11 @@ func (w *Watch) End() (time.Duration, Verdict) {
 	}
 }
 
-// Reason says why the last call was not InTime. For the owner, after End.
+// Reason returns why the last call was not InTime. Only the owner may call it, after End.
 func (w *Watch) Reason() string { return w.reason }
 
-// EndWithin has a call interrupted that is still under way after a while, and each later one. Any goroutine may call it.
+// EndWithin makes the watchdog interrupt the current call, and each later one, once d has passed. It is safe
+// for concurrent use.
 func (w *Watch) EndWithin(d time.Duration, reason string) {
 	w.watchdog.mu.Lock()
 	defer w.watchdog.mu.Unlock()
@@ -222,7 +233,7 @@ func (d *Watchdog) run(k *worker) {
 			looks = 0
 		} else if looks++; looks >= idleLooks {
 			k.asleep.Store(true)
-			if !d.look(k) { // else a call began before it could see that
+			if !d.look(k) { // otherwise a call began before it could see asleep
 				ticker.Stop()
 				select {
 				case <-k.wake:
@@ -242,7 +253,8 @@ func (d *Watchdog) run(k *worker) {
 	}
 }
 
-// look looks at all calls, and reports whether any is under way. It tells what it finds without the lock: who is told may release watches.
+// look checks all calls and reports whether any is in progress. It calls the functions it finds without the
+// lock, because they may release watches.
 func (d *Watchdog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
@@ -269,13 +281,13 @@ func (d *Watchdog) look(k *worker) bool {
 	return busy
 }
 
-// finding is somebody to be told why.
+// finding is a function to call and the reason to pass to it.
 type finding struct {
 	tell   func(reason string)
 	reason string
 }
 
-// judge returns who is to be told of a call, nil if nobody.
+// judge returns the function to call for a call in progress, or nil.
 func (w *Watch) judge(since int64, now time.Duration) (tell func(reason string)) {
 	if since == stuck {
 		return nil
@@ -295,7 +307,8 @@ func (w *Watch) judge(since int64, now time.Duration) (tell func(reason string))
 	return w.fire(since, now, fmt.Sprintf("it ran for more than %v", w.o.Limit))
 }
 
-// fire returns who is to be told that the call must end; nil if it has ended meanwhile.
+// fire marks the call as interrupted and returns Options.Interrupt. It returns nil if the call has ended
+// meanwhile.
 func (w *Watch) fire(since int64, now time.Duration, reason string) func(reason string) {
 	w.reason, w.firedAt = reason, w.worker.onTime
 	if !w.since.CompareAndSwap(since, fired) {

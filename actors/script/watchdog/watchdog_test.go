@@ -23,7 +23,7 @@ func TestACallInTimeIsLeftAlone(t *testing.T) {
 			if took, v := w.End(); v != InTime || took != 900*time.Millisecond {
 				t.Error(took, v)
 			}
-			time.Sleep(time.Second) // it falls asleep
+			time.Sleep(time.Second) // the watchdog's goroutine falls asleep
 		}
 	})
 }
@@ -52,7 +52,7 @@ func TestALongCallIsInterruptedOnceThenStuck(t *testing.T) {
 			t.Error(v, interrupts)
 		}
 		begun = time.Now()
-		w.Begin() // the next one is judged by itself
+		w.Begin() // the next call is judged separately
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		if _, v := w.End(); v != Stuck || len(interrupts) != 2 || len(stucks) != 1 || stucks[0] > time.Second+Grace+3*period {
@@ -66,7 +66,7 @@ func TestALongCallIsInterruptedOnceThenStuck(t *testing.T) {
 
 func TestTheGraceIsNotOverIfTheWatchdogDidNotRunItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const held = 10 * time.Second // the goroutine of the watchdog gets no core
+		const held = 10 * time.Second // how long the watchdog's goroutine gets no core
 		var d Watchdog
 		var stuck atomic.Bool
 		w := d.Watch(Options{Limit: time.Second, Interrupt: func(string) { time.Sleep(held) }, Stuck: func(string) { stuck.Store(true) }})
@@ -94,7 +94,7 @@ func TestAReleasedWatchIsNotLookedAt(t *testing.T) {
 		a.Release()
 		time.Sleep(3 * time.Second)
 		b.Release()
-		c := d.Watch(Options{}) // a new goroutine
+		c := d.Watch(Options{}) // starts a new goroutine
 		c.Release()
 	})
 }

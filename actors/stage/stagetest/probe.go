@@ -11,7 +11,7 @@ import (
 	"troupe/actors/stage"
 )
 
-// Records of a Probe beside its messages.
+// Records of a Probe other than messages.
 type (
 	// Started is recorded by a probe's Started.
 	Started struct{}
@@ -19,19 +19,20 @@ type (
 	Stopped struct{}
 )
 
-// Do is a message that makes a Probe call the function; it is not recorded.
+// Do is a message that makes a Probe call the function. It is not recorded.
 type Do func(c *stage.Context)
 
-// Probe is an actor that records its messages. Set the fields before the spawn; call the methods in the test.
+// Probe is an actor that records its messages. Set its fields before it is spawned. The test may call its
+// methods on any goroutine.
 type Probe struct {
-	// OnStarted, OnReceive and OnStopped are called after the record is made.
+	// OnStarted, OnReceive and OnStopped are called after the call has been recorded.
 	OnStarted func(c *stage.Context)
 	OnReceive func(c *stage.Context, msg any)
 	OnStopped func(c *stage.Context)
 
 	mu      sync.Mutex
 	got     []any
-	arrived chan struct{} // made by a waiter, closed by the next record
+	arrived chan struct{} // created by a waiter, closed by the next record
 }
 
 // Started implements stage.Actor.
@@ -81,7 +82,8 @@ func (p *Probe) Take() []any {
 	return got
 }
 
-// Await removes and returns the oldest record of type T; if none comes within d, the test fails with the others.
+// Await removes and returns the oldest record of type T. If there is none within d, the test fails and shows
+// the other records.
 func Await[T any](t testing.TB, p *Probe, d time.Duration) T {
 	t.Helper()
 	late := time.NewTimer(d)

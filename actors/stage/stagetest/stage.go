@@ -12,14 +12,14 @@ import (
 	"troupe/messages/counters"
 )
 
-// patience is how long Close waits for actors to stop. Outside of a bubble it only ends a hang.
+// patience is how long Close waits for actors to stop. In a test without a bubble it only prevents a hang.
 const patience = time.Minute
 
-// Stage is a stage.Stage of one test.
+// Stage is the stage.Stage of one test.
 type Stage struct {
 	*stage.Stage
 	Count *counters.Set
-	// Panics is how many panics the test wants, to be set before Close.
+	// Panics is the number of panics that the test expects. Set it before Close.
 	Panics int64
 
 	t     testing.TB
@@ -28,7 +28,8 @@ type Stage struct {
 	once  sync.Once
 }
 
-// Start starts a Stage with one shard, options changed by change if not nil, and closes it at the test's end.
+// Start starts a Stage with one shard and closes it at the end of the test. change, if not nil, can change
+// the options.
 func Start(t testing.TB, change func(*stage.Options)) *Stage {
 	t.Helper()
 	s := &Stage{t: t, Count: new(counters.Set)}
@@ -41,13 +42,13 @@ func Start(t testing.TB, change func(*stage.Options)) *Stage {
 	return s
 }
 
-// NewRef makes a Ref for a probe without bounds.
+// NewRef creates a Ref for a probe, without limits.
 func (s *Stage) NewRef() *stage.Ref { return s.Stage.NewRef(counters.ActorProbe, stage.LaneLimits{}) }
 
-// Spawn starts a root actor, which Close stops.
+// Spawn starts a root actor. Close stops it.
 func (s *Stage) Spawn(a stage.Actor) *stage.Ref { return s.SpawnAt(s.NewRef(), a) }
 
-// SpawnAt is Spawn behind a Ref of the test's own.
+// SpawnAt is Spawn with a Ref that the test has created.
 func (s *Stage) SpawnAt(ref *stage.Ref, a stage.Actor) *stage.Ref {
 	s.mu.Lock()
 	s.roots = append(s.roots, ref)
@@ -56,7 +57,8 @@ func (s *Stage) SpawnAt(ref *stage.Ref, a stage.Actor) *stage.Ref {
 	return ref
 }
 
-// Close stops the root actors, waits until none is left, ends the workers and checks the panics; once.
+// Close stops the root actors, waits until no actor is left, ends the workers, and checks the number of
+// panics. Further calls do nothing.
 func (s *Stage) Close() {
 	s.t.Helper()
 	s.once.Do(func() {
@@ -80,7 +82,7 @@ func (s *Stage) Close() {
 	})
 }
 
-// Pass lets time pass in a bubble, and waits until all is idle.
+// Pass waits for d in a bubble, and then until all goroutines of the bubble are idle.
 func Pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -287,7 +287,8 @@ func (s *Store) answer(group []commit, err error) {
 // prefix returns what the keys of a kind begin with.
 func (s *Store) prefix(kind store.Kind) (string, error) {
 	switch kind {
-	case store.Script, store.Content, store.Fleet, store.Alias, store.Location, store.Queue, store.RuleSet, store.Matchmaker, store.Ban:
+	case store.Script, store.Content, store.Fleet, store.Alias, store.Location, store.Configured, store.Queue, store.RuleSet,
+		store.Matchmaker, store.Ban:
 		return s.o.Prefix + "cat/" + string(kind) + "/", nil
 	case store.Placement:
 		return s.o.Prefix + "place/", nil

@@ -9,24 +9,25 @@ import (
 	"troupe/actors/store"
 )
 
-// ErrBroken is the answer of a broken Disk.
+// ErrBroken is the error that a broken Disk returns.
 var ErrBroken = errors.New("the disk is broken")
 
-// Disk is a store in memory that a test can break, or hold. Methods may be called concurrently, those that wait only in a bubble.
+// Disk is a store in memory. A test can make it fail or delay its commits. Its methods may be called concurrently.
+// Those that wait may be called only in a synctest bubble.
 type Disk struct {
 	store.Memory
 	mu     sync.Mutex
 	held   bool
 	queued []commit
 	broken bool
-	failIn int // how many commits from now one fails; 0: none does
+	failIn int // the failIn-th commit from now fails; 0 means that none fails
 	writes int
 }
 
 type commit struct {
 	changes []store.Change
 	done    func(error)
-	broken  bool // when it was made
+	broken  bool // the disk was broken when the commit was made
 }
 
 // Commit implements store.Store.
@@ -52,28 +53,28 @@ func (d *Disk) do(c commit) {
 	}
 }
 
-// Break makes the disk refuse the commits that are made from now on, or mends it.
+// Break sets whether the disk refuses commits that are made from now on.
 func (d *Disk) Break(broken bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.broken = broken
 }
 
-// FailNth makes the disk refuse one commit, the nth from now.
+// FailNth makes the disk refuse one commit: the nth from now.
 func (d *Disk) FailNth(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.failIn = n
 }
 
-// Hold makes commits wait.
+// Hold makes the disk delay all commits.
 func (d *Disk) Hold() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.held = true
 }
 
-// Next answers the first commit that waits, and waits for what follows from that.
+// Next answers the first delayed commit and waits until the consequences have been handled.
 func (d *Disk) Next() {
 	d.mu.Lock()
 	first := d.queued[0]
@@ -83,7 +84,7 @@ func (d *Disk) Next() {
 	synctest.Wait()
 }
 
-// Refuse refuses the first commit that waits, and waits for what follows from that.
+// Refuse refuses the first delayed commit and waits until the consequences have been handled.
 func (d *Disk) Refuse() {
 	d.mu.Lock()
 	d.queued[0].broken = true
@@ -91,8 +92,8 @@ func (d *Disk) Refuse() {
 	d.Next()
 }
 
-// Release ends Hold: it answers the commits that wait, and waits for what follows. Commits that are refused one
-// after the other are answered as the real store answers those of one transaction, the last one first.
+// Release ends Hold. It answers the delayed commits and waits until the consequences have been handled. Consecutive
+// refused commits are answered like those of one transaction in the real store: the last one first.
 func (d *Disk) Release() {
 	d.mu.Lock()
 	queued := d.queued
@@ -117,19 +118,19 @@ func (d *Disk) Release() {
 	synctest.Wait()
 }
 
-// Lose ends Hold, and drops the commits that wait, as the end of a process does.
+// Lose ends Hold and drops the delayed commits, as the end of a process would.
 func (d *Disk) Lose() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.held, d.queued = false, nil
 }
 
-// Put stores a record at once, whatever the state of the disk.
+// Put stores a record at once, regardless of the state of the disk.
 func (d *Disk) Put(kind store.Kind, id string, value string) {
 	d.Memory.Commit([]store.Change{{Kind: kind, ID: id, Value: []byte(value)}}, nil)
 }
 
-// Records returns the stored records of a kind by id.
+// Records returns the stored records of a kind, by id.
 func (d *Disk) Records(kind store.Kind) map[string][]byte {
 	all := make(map[string][]byte)
 	_, err := d.Load(kind, func(id string, value []byte) error { all[id] = value; return nil })
@@ -139,7 +140,7 @@ func (d *Disk) Records(kind store.Kind) map[string][]byte {
 	return all
 }
 
-// Writes returns how many changes were to be stored.
+// Writes returns the number of changes passed to Commit, including refused ones.
 func (d *Disk) Writes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package storetest has a store for tests of the actors that keep records: it is in memory, and a test breaks it, holds
-// commits back as a slow disk does, and loses what waits as the end of a process does. What the real store promises is
-// tested in package store.
+// Package storetest provides a store for tests of actors that store records. The store is in memory. A test can make it
+// fail, delay its commits like a slow disk, or lose pending commits like the end of a process. The guarantees of the
+// real store are tested in package store.
 package storetest

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// root is where control groups are, by the convention of all distributions.
+// root is where all distributions mount the control groups.
 const root = "/sys/fs/cgroup"
 
-// version is what the versions of control groups call the same things.
+// version holds the folder and the file names that one version of control groups uses.
 type version struct{ folder, limit, peak, events string }
 
 var versions = []version{
@@ -28,10 +28,10 @@ var versions = []version{
 // Group is a control group. Any goroutine may call its methods.
 type Group struct {
 	version
-	home string // the group that this process is in
+	home string // folder of this process's own control group
 }
 
-// New makes a group whose processes may use that many bytes of memory together.
+// New makes a group that limits the total memory of its processes to most bytes.
 func New(most int64) (*Group, error) {
 	for _, v := range versions {
 		if _, err := os.Stat(filepath.Join(v.folder, "cgroup.procs")); err != nil {
@@ -58,11 +58,11 @@ func (v version) make(most int64) (*Group, error) {
 	if err := g.write(g.limit, strconv.FormatInt(most, 10)); err != nil {
 		return nil, errors.Join(err, os.Remove(g.folder))
 	}
-	_ = g.write("memory.swap.max", "0") // version 2; where there is no swap, there is no file
+	_ = g.write("memory.swap.max", "0") // version 2 only; the file does not exist on a system without swap
 	return g, nil
 }
 
-// home is the folder of the group that this process is in.
+// home returns the folder of this process's own control group.
 func (v version) home() (string, error) {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -90,10 +90,11 @@ func (g *Group) write(file, text string) error {
 	return os.WriteFile(filepath.Join(g.folder, file), []byte(text), 0)
 }
 
-// moving is held while this process is in a group: it can be in one only.
+// moving is held while this process is in another group, because a process can be in only one group at a time.
 var moving sync.Mutex
 
-// Do calls start, which starts a process that is then in the group. Until start returns, this process is in the group too.
+// Do calls start, which must start a process; that process then belongs to the group. This process belongs to the group
+// too until start returns.
 func (g *Group) Do(start func() error) (err error) {
 	moving.Lock()
 	defer moving.Unlock()
@@ -109,17 +110,17 @@ func (g *Group) Do(start func() error) (err error) {
 	return start()
 }
 
-// Peak is the most memory, in bytes, that the group has used; 0 if the kernel does not tell.
+// Peak returns the highest memory use of the group in bytes, or 0 if the kernel does not report it.
 func (g *Group) Peak() int64 {
 	text, err := os.ReadFile(filepath.Join(g.folder, g.peak))
 	if err != nil {
-		return 0 // before Linux 5.19
+		return 0 // Linux before 5.19 has no such file
 	}
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	return n
 }
 
-// Kills is how many processes of the group the kernel has killed for want of memory.
+// Kills returns how many processes of the group the kernel has killed because memory ran out.
 func (g *Group) Kills() (int, error) {
 	text, err := os.ReadFile(filepath.Join(g.folder, g.events))
 	if err != nil {
@@ -133,10 +134,10 @@ func (g *Group) Kills() (int, error) {
 	return 0, errors.New("the kernel does not count whom it kills")
 }
 
-// removeMax is how long the kernel may need to let go of processes that have ended.
+// removeMax is how long the kernel may need to release processes that have exited.
 const removeMax = 5 * time.Second
 
-// Close removes the group. Its processes must have ended.
+// Close removes the group. All its processes must have exited.
 func (g *Group) Close() error {
 	var err error
 	for end := time.Now().Add(removeMax); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -2,7 +2,7 @@
 
 package cgroup
 
-// Group is a control group. There is none on this system.
+// Group is a control group. This system has none.
 type Group struct{}
 
 // New returns ErrUnsupported.

@@ -14,19 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk is that of the child processes that were started by Exec. Its methods may be called from any goroutine; Close ends it and must be
-// called, after the end of the processes: their calls fail from then on.
+// Disk injects disk faults into the child processes that were started with Exec. Its methods may be called from any
+// goroutine. Close must be called, and only after these processes have ended, because their file calls fail from then
+// on.
 type Disk struct {
 	listener *net.UnixListener
 	work     sync.WaitGroup
 	over     chan struct{}
 
-	mu            sync.Mutex // guards what follows
+	mu            sync.Mutex // guards the fields below
 	delay         time.Duration
-	writes, syncs syscall.Errno // with which they fail; 0: they do not
+	writes, syncs syscall.Errno // error of each write and each sync; 0: no error
 }
 
-// Listen waits for child processes on a socket, which it makes.
+// Listen creates a Unix socket and accepts child processes on it.
 func Listen(socket string) (*Disk, error) {
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
@@ -37,28 +38,30 @@ func Listen(socket string) (*Disk, error) {
 	return d, nil
 }
 
-// Slow has each sync of a file take that much longer; 0 ends it.
+// Slow delays each sync of a file by delay. Zero ends the fault.
 func (d *Disk) Slow(delay time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.delay = delay
 }
 
-// FailWrites has each write to a file fail: ENOSPC is a full disk, EROFS one that can only be read. 0 ends it.
+// FailWrites makes each write to a file fail with the error why: ENOSPC simulates a full disk, EROFS a read-only disk.
+// Zero ends the fault.
 func (d *Disk) FailWrites(why syscall.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writes = why
 }
 
-// FailSyncs has each sync of a file fail; 0 ends it. What was written before is in the file all the same.
+// FailSyncs makes each sync of a file fail with the error why. Data written before a failed sync is in the file
+// nevertheless. Zero ends the fault.
 func (d *Disk) FailSyncs(why syscall.Errno) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.syncs = why
 }
 
-// Close returns when no goroutine is left.
+// Close stops all goroutines and waits for them.
 func (d *Disk) Close() error {
 	close(d.over)
 	err := d.listener.Close()
@@ -87,7 +90,7 @@ func (d *Disk) accept() {
 	}
 }
 
-// receiveTimeout bounds the wait for the child's descriptor.
+// receiveTimeout bounds the wait for the descriptor that the child sends.
 const receiveTimeout = 10 * time.Second
 
 func receive(conn *net.UnixConn) (int, error) {
@@ -110,7 +113,7 @@ func receive(conn *net.UnixConn) (int, error) {
 	return fds[0], nil
 }
 
-// notice and answer are struct seccomp_notif and struct seccomp_notif_resp of the kernel.
+// notice and answer have the layout of the kernel's struct seccomp_notif and struct seccomp_notif_resp.
 type notice struct {
 	id         uint64
 	pid, flags uint32
@@ -127,10 +130,10 @@ type answer struct {
 	flags uint32
 }
 
-// pollMs is how soon Close is noticed.
+// pollMs is the poll timeout in milliseconds, which bounds how long Close goes unnoticed.
 const pollMs = 100
 
-// serve answers the calls of one process until its end.
+// serve answers the system calls of one process until that process ends.
 func (d *Disk) serve(filter int) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
@@ -147,11 +150,11 @@ func (d *Disk) serve(filter int) {
 		case err != nil || n == 0:
 			continue
 		case poll[0].Revents&unix.POLLIN == 0:
-			return // nobody uses the filter any more
+			return // no process uses the filter any more
 		}
 		var call notice
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(filter), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&call))); errno != 0 {
-			continue // the call was interrupted
+			continue // the system call was interrupted
 		}
 		d.mu.Lock()
 		delay, fails := d.delay, d.writes
@@ -180,7 +183,7 @@ func (d *Disk) serve(filter int) {
 	}
 }
 
-// send answers one call. It fails if the process has ended.
+// send answers one system call. It ignores the error, because sending fails if the process has ended.
 func (a *answer) send(filter int) {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(filter), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(a)))
 }

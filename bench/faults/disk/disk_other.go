@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Disk is that of child processes. There is none on this system.
+// Disk injects disk faults into child processes. This system does not support it.
 type Disk struct{}
 
 // Listen fails with ErrUnsupported.

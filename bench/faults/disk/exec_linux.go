@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls that the parent is asked about.
+// The system calls that the filter passes to the parent.
 var (
 	syncs  = []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC}
 	writes = []uint32{unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE}
 )
 
-// Exec replaces this process by a program, whose first word is a path, and which asks the Disk that listens on a socket. It returns only
-// with an error.
+// Exec replaces this process by the program argv. argv[0] is its path. The file calls of the program go to the Disk
+// that listens on the socket. Exec returns only on error.
 func Exec(socket string, argv []string) error {
-	runtime.LockOSThread() // the filter is that of the thread that executes the program
+	runtime.LockOSThread() // the filter applies to the thread that executes the program
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func Exec(socket string, argv []string) error {
 	if _, _, err := conn.WriteMsgUnix([]byte{1}, unix.UnixRights(filter), nil); err != nil {
 		return err
 	}
-	if _, err := conn.Read(make([]byte, 1)); err != nil { // until the parent listens
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // wait until the parent has received the filter
 		return err
 	}
 	if err := syscall.Exec(argv[0], argv, os.Environ()); err != nil {
@@ -44,7 +44,7 @@ func Exec(socket string, argv []string) error {
 	return nil
 }
 
-// install adds the filter to this thread and returns the descriptor of its notifications.
+// install adds the filter to this thread and returns the descriptor for its notifications.
 func install() (int, error) {
 	const loadWord = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 	calls := append(append([]uint32(nil), syncs...), writes...)
@@ -64,7 +64,8 @@ func install() (int, error) {
 		return 0, err
 	}
 	what := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	// With the second flag, signals do not interrupt a call that waits for its answer (Linux 5.19).
+	// With SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (Linux 5.19), signals do not interrupt a call that waits for its
+	// answer. Older kernels get the filter without that flag.
 	for _, flags := range []uintptr{unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER} {
 		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&what)))
 		if errno == 0 {

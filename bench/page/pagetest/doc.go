@@ -1,3 +1,3 @@
-// Package pagetest is for the tests of packages that write pages with bench/page: it opens a page in a headless browser and looks for
-// errors in its console and for its plots. It knows nothing of what a page shows.
+// Package pagetest helps to test packages that write pages with bench/page. It opens a page in a headless browser and
+// checks that its console has no errors and that its plots are drawn. It does not depend on the content of a page.
 package pagetest

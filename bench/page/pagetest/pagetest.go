@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// Bad are texts that no page has: what a template refused, and what would be loaded.
+// Bad lists texts that no page may contain: output that html/template rejected, and references to external files.
 var Bad = []string{"ZgotmplZ", "<link rel=\"stylesheet", "<script src", "@import", "url(http"}
 
-// Opens has a browser open a page and draw its plots, and fails if it reports an error. It skips the test where there is no
-// Chromium, and with -short: a start of the browser takes seconds of CPU.
+// Opens opens a page in a browser and fails the test if the browser reports an error or does not draw the given number
+// of plots. It skips the test if there is no Chromium, and with -short, because the start of the browser takes seconds
+// of CPU.
 func Opens(t *testing.T, path string, plots int) {
 	t.Helper()
 	if testing.Short() {
@@ -30,7 +31,7 @@ func Opens(t *testing.T, path string, plots int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(profile) // what the browser still writes stays
+	defer os.RemoveAll(profile) // ignore the error: the browser may still be writing
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",

@@ -1,4 +1,5 @@
-// Centrifuge is a thin room server on github.com/centrifugal/centrifuge: what a member says goes to all members of its room.
+// Centrifuge is a minimal room server on github.com/centrifugal/centrifuge. It sends each message of a member to all
+// members of its room.
 package main
 
 import (
@@ -73,7 +74,7 @@ func serve(ctx context.Context, addr, announce string) error {
 	return nil
 }
 
-// tell writes the announce file, complete or not at all.
+// tell writes the announce file atomically.
 func tell(file, ws string) error {
 	version := "centrifuge unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

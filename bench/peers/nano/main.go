@@ -1,4 +1,4 @@
-// Nano is a thin room server on github.com/lonng/nano: what a member says goes to all members of its room.
+// Nano is a minimal room server on github.com/lonng/nano. It sends each message of a member to all members of its room.
 package main
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/lonng/nano/session"
 )
 
-// Bytes is what clients send: nano hands raw payloads to handlers without a copy, and reads the next ones into the same
-// buffer meanwhile, so the bytes are copied when they are decoded.
+// Bytes is a message of a client. nano passes the raw payload to handlers without copying it and meanwhile reads the
+// next payload into the same buffer. Bytes is therefore a copy, made when the message is decoded.
 type Bytes struct{ b []byte }
 
-// passing is a serializer that leaves bytes as they are.
+// passing is a serializer that passes bytes through unchanged.
 type passing struct{}
 
 func (passing) Marshal(v any) ([]byte, error) { return nil, fmt.Errorf("%T is not bytes", v) }
@@ -32,13 +32,13 @@ func (passing) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// Room has the handlers. nano calls them one at a time, all in one goroutine.
+// Room contains the handlers. nano calls them sequentially in one goroutine.
 type Room struct {
 	component.Base
 	rooms map[string]*nano.Group
 }
 
-// AfterInit lets members that are gone leave.
+// AfterInit makes members leave their room when their session closes.
 func (r *Room) AfterInit() {
 	session.Lifetime.OnClosed(func(s *session.Session) {
 		if g, ok := s.Value("room").(*nano.Group); ok {
@@ -47,7 +47,7 @@ func (r *Room) AfterInit() {
 	})
 }
 
-// Join puts a session into a room.
+// Join adds a session to a room.
 func (r *Room) Join(s *session.Session, name *Bytes) error {
 	g := r.rooms[string(name.b)]
 	if g == nil {
@@ -80,7 +80,7 @@ func main() {
 }
 
 func serve(addr, announce string) error {
-	// nano does not tell which port it has got, so a free one is looked for.
+	// nano does not report its port, so find a free one first.
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func serve(addr, announce string) error {
 	return nil
 }
 
-// tell writes the announce file, complete or not at all.
+// tell writes the announce file atomically.
 func tell(file, ws string) error {
 	version := "nano unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

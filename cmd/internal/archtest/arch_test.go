@@ -12,7 +12,7 @@ func TestModule(t *testing.T) {
 	for _, s := range all {
 		pkgs[s.pkg] = true
 	}
-	// A walk that finds nothing would make every rule hold.
+	// If the walk found nothing, every rule would hold.
 	for _, p := range []string{"messages", "actors/stage", "actors/stage/stagetest", "transport/gateway", "cmd/troupe", "bench"} {
 		if !pkgs[p] {
 			t.Errorf("the walk did not find %s", p)
@@ -33,7 +33,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// tree makes sources from texts that begin with a line naming the file.
+// tree makes sources from texts. The first line of each text is the file name.
 func tree(t *testing.T, texts ...string) (all []*source) {
 	t.Helper()
 	for _, text := range texts {
@@ -47,14 +47,14 @@ func tree(t *testing.T, texts ...string) (all []*source) {
 	return all
 }
 
-// one returns a file that imports one package.
+// one returns a file that imports a single package.
 func one(file, path string) string {
 	return fmt.Sprintf("%s\npackage x\n\nimport _ %q\n", file, path)
 }
 
 const paragraph = "// Package x is one that has a real comment, of the twenty words or more that a reader needs\n// to know what it is for, and what not.\n"
 
-// Every rule must be able to fail, and must not fail for what is right.
+// Every rule must be able to fail, and must not fail for correct code.
 func TestEachRuleCanFail(t *testing.T) {
 	const lib = library + "/actor"
 	long := func(n int) string { return "package x\n" + strings.Repeat("\n", n-1) }
@@ -108,10 +108,12 @@ func TestEachRuleCanFail(t *testing.T) {
 		"etcd and gRPC stay at the edge": {
 			[]string{
 				one("actors/cluster/a.go", "go.etcd.io/etcd/client/v3"), one("cmd/troupe/a.go", "go.etcd.io/etcd/server/v3/embed"), one("transport/etcd/a.go", "go.etcd.io/etcd/server/v3/embed"),
-				one("transport/etcd/b.go", "go.etcd.io/etcd/etcdutl/v3/snapshot"), one("transport/host/a.go", "google.golang.org/grpc"), one("transport/host/b.go", "troupe/transport/etcd/member"),
+				one("transport/etcd/b.go", "go.etcd.io/etcd/etcdutl/v3/snapshot"), one("transport/host/a.go", "google.golang.org/grpc"), one("messages/peer/a.go", "google.golang.org/grpc/codes"),
+				one("transport/peers/a.go", "go.etcd.io/etcd/client/v3"), one("transport/host/b.go", "troupe/transport/etcd/member"),
 			},
 			[]string{
 				one("transport/etcd/a.go", "go.etcd.io/etcd/client/v3"), one("transport/etcd/member/a.go", "go.etcd.io/etcd/server/v3/embed"), one("transport/etcd/b.go", "google.golang.org/grpc/codes"),
+				one("transport/peers/a.go", "google.golang.org/grpc"),
 				one("transport/etcd/a_test.go", "troupe/transport/etcd/member"), one("cmd/troupe/a.go", "troupe/transport/etcd/member"),
 			},
 		},
@@ -188,7 +190,7 @@ func TestEachRuleCanFail(t *testing.T) {
 			}
 			for _, text := range c.wrong {
 				file, _, _ := strings.Cut(text, "\n")
-				// Of two files with comments the first is named.
+				// If two files have a package comment, the first one is reported.
 				if !at[file] && file != "actors/two/b.go" {
 					t.Errorf("it does not find what is wrong with %s", text)
 				}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// floors are the lowest versions that may be used, and why. Who raises a dependency for a
-// flaw in it puts the version here, so that nothing takes it back.
+// floors are the lowest allowed versions, with the reason. If you upgrade a dependency because of a flaw, add its
+// version here, so that nobody downgrades it again.
 var floors = []struct{ module, version, why string }{
 	{"toolchain", "go1.26.11", "what binaries are built with has the standard library's fixes since 1.26.0"},
 	{"github.com/asynkron/protoactor-go", "v0.0.0-20240822202345-3c0e61ca19c9", "actors/stage works around the flaws of exactly this one"},
@@ -29,7 +29,7 @@ var floors = []struct{ module, version, why string }{
 	{"modernc.org/sqlite", "v1.60.0", "the damage that actors/store finds was tried with its SQLite"},
 }
 
-// forbidden must not be needed at all.
+// forbidden lists modules that must not be dependencies at all.
 var forbidden = []struct{ module, why string }{
 	{"github.com/dgrijalva/jwt-go", "CVE-2020-26160, not maintained"},
 	{"gopkg.in/yaml.v2", "documents that take memory without bound"},
@@ -71,7 +71,7 @@ func TestVersionsAreCompared(t *testing.T) {
 	}
 }
 
-// required reads the versions of go.mod, which names all modules that the build needs.
+// required returns the module versions in go.mod, which lists all modules that the build needs.
 func required(t *testing.T) map[string]string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "..", "go.mod"))
@@ -96,8 +96,8 @@ func required(t *testing.T) map[string]string {
 	return versions
 }
 
-// older compares two versions: numbers by their value, and one that is a pre-release, as
-// pseudo-versions are, before the one that it leads to.
+// older compares two versions. Numbers are compared by value. A pre-release, such as a pseudo-version, is older than
+// the release that it precedes.
 func older(a, b string) bool {
 	an, apre := numbers(a)
 	bn, bpre := numbers(b)

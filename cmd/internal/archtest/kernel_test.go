@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// kernelParts are the files of tests that open sockets of the kernel or start processes, and what only these show. All other tests use
-// a network in memory and virtual time. Their tests wait for events: a bound of minutes only ends a hang.
+// kernelParts lists the test files that open kernel sockets or start processes, and what can be tested only in that
+// way. All other tests use an in-memory network and virtual time. The tests in these files wait for events; a timeout
+// of minutes only bounds a hang.
 var kernelParts = map[string]string{
 	"actors/script/js/sweep_linux_test.go":                "the address space of a process",
 	"actors/script/js/hostile_test.go":                    "scripts that may end the process have one of their own",
@@ -53,6 +54,7 @@ var kernelParts = map[string]string{
 	"transport/host/console_cost_test.go":                 "Chromium, and the CPU of a host beside it",
 	"transport/host/crash_test.go":                        "a crash of a process",
 	"transport/host/operations_test.go":                   "promtool",
+	"transport/peers/kernel_test.go":                      "how the kernel refuses and resets connections",
 	"transport/serviceapi/processes_test.go":              "the aws command line and the SDKs of AWS in their languages",
 	"transport/tlsconf/rotate_test.go":                    "openssl reads the certificates",
 	"transport/transporttest/acceptance/ends_test.go":     "the aws command line",
@@ -67,7 +69,7 @@ var kernelParts = map[string]string{
 	"transport/websocket/sockets_linux_test.go":           "socket options, RST, and what the kernel knows of a peer",
 }
 
-// kernelCalls are what such a file calls.
+// kernelCalls are the calls that identify such a file.
 var kernelCalls = map[string][]string{
 	"net":      {"Listen", "ListenUDP", "ListenTCP", "ListenPacket", "Dial", "DialTimeout", "DialUDP", "DialTCP"},
 	"httptest": {"NewServer", "NewTLSServer", "NewUnstartedServer"},
@@ -75,7 +77,7 @@ var kernelCalls = map[string][]string{
 	"hosttest": {"System"}, "transport": {"System"},
 }
 
-// callsKernel returns the first such call of a file, or "".
+// callsKernel returns the first of these calls in a file, or "".
 func callsKernel(s *source) (found string) {
 	ast.Inspect(s.ast, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok && found == "" {

@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// module is the module's path, and the prefix of its packages' import paths.
+// module is the module's path. The import paths of its packages begin with it.
 const module = "troupe"
 
 // source is one Go file of the module.
 type source struct {
-	file      string // slash path from the module's root
-	pkg       string // its folder: the import path without the module's; "" for the root
+	file      string // path from the module's root, with slashes
+	pkg       string // its folder, which is the import path without the module's path; "" for the root
 	test      bool   // a _test.go file
 	generated bool
 	lines     int
@@ -30,8 +30,7 @@ type source struct {
 	imports   []imported
 }
 
-// imported is one import of a file. Path is without the module's own prefix if
-// own is true.
+// imported is one import of a file. If own is true, path omits the module's path.
 type imported struct {
 	path string
 	own  bool
@@ -44,8 +43,7 @@ func (s *source) main() bool { return s.ast.Name.Name == "main" }
 
 func (s *source) at(pos token.Pos) int { return s.set.Position(pos).Line }
 
-// parse reads one file. It ignores build constraints: files for other platforms obey the
-// same rules.
+// parse parses one file. It ignores build constraints, because files for other platforms must obey the same rules.
 func parse(file string, text []byte) (*source, error) {
 	s := &source{file: file, set: token.NewFileSet(), test: strings.HasSuffix(file, "_test.go"), lines: bytes.Count(text, []byte("\n"))}
 	if s.pkg = path.Dir(file); s.pkg == "." {
@@ -70,7 +68,7 @@ func parse(file string, text []byte) (*source, error) {
 	return s, nil
 }
 
-// load reads all Go files of the module that this test is in.
+// load reads all Go files of this module.
 func load(t *testing.T) []*source {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -92,7 +90,7 @@ func load(t *testing.T) []*source {
 				return filepath.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && name != root {
-				return filepath.SkipDir // a module of its own
+				return filepath.SkipDir // a separate module
 			}
 			return nil
 		}

@@ -14,16 +14,16 @@ import (
 	"testing"
 )
 
-// specDir holds the specification. Its README says how it is cited.
+// specDir is the folder of the specification. Its README describes how to cite it.
 const specDir = "docs/spec/"
 
-// page is one text of the module that may cite the specification.
+// page is a file of the module that may cite the specification.
 type page struct {
-	file string // slash path from the module's root
+	file string // path from the module's root, with slashes
 	text string
 }
 
-// test reports whether a citation in the page counts as a test of what it cites.
+// test reports whether a citation in the page counts as a test of the cited id.
 func (p *page) test() bool {
 	return strings.HasSuffix(p.file, "_test.go") || isTest(path.Dir(p.file))
 }
@@ -37,19 +37,19 @@ var (
 	outOfDate  = regexp.MustCompile(`\bTest(API)?Check\d|\bDESIGN(\.md)? \d|\b[Cc]hecks? \d+\b|\((?:[a-z-]+\.md )?[DRF]\d{1,2}[,)]|\b(?:realtime|service-api|reliability)\.md [DRF]\d`)
 	noTest     = regexp.MustCompile(`No test: \w{2,}`)
 	ranges     = regexp.MustCompile(`\b([A-Z]+)-\d+ to [A-Z]+-(\d+)`)
-	overview   = regexp.MustCompile(`^(?:Checks|Invariants): |^\| \[`) // a line that says which ids a text has
+	overview   = regexp.MustCompile(`^(?:Checks|Invariants): |^\| \[`) // a line that only lists the ids in a text
 	planned    = "Status: planned"
-	plannedTop = 10 // lines at the top of a text in which planned may stand
+	plannedTop = 10 // planned must be within this number of lines from the top of a text
 )
 
-// definition is where an id of the specification is defined.
+// definition is the place that defines an id of the specification.
 type definition struct {
 	page *page
 	line int
 	text string
 }
 
-// findSpec checks what pages cite against the pages that are the specification.
+// findSpec checks the citations in pages against the pages of the specification.
 func findSpec(pages []*page) (found []violation) {
 	defs := make(map[string]definition)
 	known := make(map[string]bool) // "realtime 18.4"
@@ -128,8 +128,8 @@ func findSpec(pages []*page) (found []violation) {
 	return found
 }
 
-// mayCite reports whether a line has to be looked at: expressions are slow, and under the race
-// detector they take seconds for all lines.
+// mayCite reports whether a line may contain a citation. It is a cheap filter: matching regular expressions on all
+// lines is slow and takes seconds under the race detector.
 func mayCite(text string) bool {
 	if !strings.ContainsAny(text, "0123456789") {
 		return false
@@ -154,7 +154,7 @@ func byID(a, b string) int {
 	return x - y
 }
 
-// loadPages reads the module's texts, but for what tools make and test data.
+// loadPages reads the text files of the module, except generated files and test data.
 func loadPages(t *testing.T) (all []*page) {
 	t.Helper()
 	root := "../../.."
@@ -176,7 +176,7 @@ func loadPages(t *testing.T) (all []*page) {
 				return nil
 			}
 		}
-		if base == "spec_test.go" { // has citations that are wrong on purpose
+		if base == "spec_test.go" { // contains wrong citations on purpose
 			return nil
 		}
 		text, err := os.ReadFile(name)
@@ -196,8 +196,8 @@ func loadPages(t *testing.T) (all []*page) {
 	return all
 }
 
-// Every id and section that is cited exists once, and every check has a test or a
-// line that says why not: a specification that nobody tests, or cites wrongly, is a story.
+// Every cited id and section exists exactly once, and every check has a test or a line that says why it has none.
+// Otherwise nobody could rely on the specification.
 func TestSpecification(t *testing.T) {
 	pages := loadPages(t)
 	found := findSpec(pages)
@@ -210,7 +210,7 @@ func TestSpecification(t *testing.T) {
 			count += len(cited.FindAllString(p.text, -1))
 		}
 	}
-	if count < 300 { // a walk that finds nothing would make everything hold
+	if count < 300 { // a walk that finds nothing would make the test pass
 		t.Errorf("only %d citations found in %d files", count, len(pages))
 	}
 }

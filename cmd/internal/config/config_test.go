@@ -15,9 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestEveryFieldHasAKey walks host.Config: a field without a tag could not be
-// set, and two keys that differ only in case could not be told apart in the
-// environment.
+// TestEveryFieldHasAKey walks host.Config. A field without a tag could not be set. Two keys that differ only in case
+// could not be distinguished in the environment.
 func TestEveryFieldHasAKey(t *testing.T) {
 	var walk func(at reflect.Type, path string)
 	walk = func(at reflect.Type, path string) {
@@ -52,7 +51,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsItsOwnVariable: no two keys share a name in the environment.
+// TestEveryKeyIsItsOwnVariable checks that no two keys have the same environment variable.
 func TestEveryKeyIsItsOwnVariable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range newSchema().envNames() {
@@ -72,7 +71,7 @@ func writeFile(t *testing.T, text string) string {
 	return path
 }
 
-// load loads text as a file, with an environment of its own.
+// load loads text as a file, with the given environment instead of the process's.
 func load(t *testing.T, text string, environ []string, flags ...Flag) (host.Config, error) {
 	t.Helper()
 	s := Sources{Defaults: host.Defaults(), Environ: append([]string{"PATH=/bin", "TROUPER=no"}, environ...), Flags: flags}
@@ -212,7 +211,8 @@ func TestSources(t *testing.T) {
 			}
 			want := host.Defaults()
 			if strings.Contains(c.file, "fleets:") || strings.Contains(c.file, "aliases:") || strings.Contains(c.file, "queues:") {
-				want.Matchmaking = host.Matchmaking{RuleSets: []host.MatchmakingRules{}, Configurations: []host.MatchmakingSetting{}} // it refers to the default queue
+				// the default matchmaking refers to the default queue
+				want.Matchmaking = host.Matchmaking{RuleSets: []host.MatchmakingRules{}, Configurations: []host.MatchmakingSetting{}}
 			}
 			c.want(&want)
 			if !reflect.DeepEqual(got, want) {
@@ -228,7 +228,7 @@ func TestMistakes(t *testing.T) {
 		file    string
 		environ []string
 		flags   []Flag
-		want    []string // parts of the error; FILE stands for the file's path
+		want    []string // parts of the error; FILE is replaced by the file's path
 	}{
 		{"unknown key", "reconnect:\n  windwo: 10s\n", nil, nil, []string{"reconnect.windwo (file FILE): unknown key; did you mean reconnect.window?"}},
 		{"unknown section", "reconect:\n  window: 10s\n", nil, nil, []string{"reconect (file FILE): unknown key; did you mean reconnect?"}},
@@ -302,7 +302,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Kubernetes sets variables for each service, whose names begin with that of the service.
+// Kubernetes sets variables for each service. Their names begin with the name of the service.
 func TestVariablesOfKubernetes(t *testing.T) {
 	var warnings []string
 	environ := []string{
@@ -330,7 +330,7 @@ func TestVariablesOfKubernetes(t *testing.T) {
 	if _, err := Load(Sources{Defaults: host.Defaults(), Environ: []string{"TROUPE_WORKERS=3"}, Warn: func(text string) { warnings = append(warnings, text) }}); err != nil || warnings != nil {
 		t.Errorf("%v, warnings %q", err, warnings)
 	}
-	// What somebody may have meant as a setting stays a mistake.
+	// A variable that may be meant as a setting is still an error.
 	for _, pair := range []string{"TROUPE_PORT=8080", "TROUPE_PORT=", "TROUPE_API_PORT=:8080", "TROUPE_SERVICE=10.96.0.7", "TROUPE_PORT_8080=x", "TROUPE_SERVICE_HOSTS=a"} {
 		if _, err := Load(Sources{Defaults: host.Defaults(), Environ: []string{pair}}); err == nil || !strings.Contains(err.Error(), "unknown variable; did you mean") {
 			t.Errorf("%s: %v", pair, err)
@@ -345,7 +345,7 @@ func TestNoSuchFile(t *testing.T) {
 	}
 }
 
-// TestEnvironmentOfTheProcess is the one test of what Load reads by default.
+// TestEnvironmentOfTheProcess is the only test in which Load reads the environment of the process, its default.
 func TestEnvironmentOfTheProcess(t *testing.T) {
 	t.Setenv("TROUPE_WORKERS", "5")
 	c, err := Load(Sources{Defaults: host.Defaults()})
@@ -374,7 +374,7 @@ func FuzzConfigFile(f *testing.F) {
 	})
 }
 
-// A list of the environment never panics, and what is taken is printed as it was set.
+// Parsing a list from the environment never panics. A list that is accepted is printed as it was set.
 func FuzzListText(f *testing.F) {
 	f.Add(`[{"id": "fleet-a", "gameSessionsMax": 5, "locations": [{"name": "us-east-1", "cost": 1e-3}]}]`)
 	f.Add(`[[[{"id": 1e999}]], "\ud800"]`)

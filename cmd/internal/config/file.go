@@ -12,9 +12,8 @@ type fileReader struct {
 	source string
 }
 
-// section sets the known and well-formed settings of one section in dst, which is the
-// configuration or an element of a list. Path is the path of the section; inside a list it
-// has the index.
+// section sets the known and well-formed settings of one section in dst, which is the configuration or an element of a
+// list. path is the path of the section. For an element of a list, it includes the index.
 func (r *fileReader) section(f *field, path string, raw any, dst reflect.Value) {
 	said, ok := asMap(raw)
 	if !ok {
@@ -27,7 +26,7 @@ func (r *fileReader) section(f *field, path string, raw any, dst reflect.Value) 
 		switch {
 		case child == nil:
 			r.unknown(f, path, key, name)
-		case child.isSection() && value == nil: // all its settings are commented out
+		case child.isSection() && value == nil: // a section whose settings are all commented out
 		case child.isSection():
 			r.section(child, key, value, dst)
 		case child.list:
@@ -70,7 +69,7 @@ func (r *fileReader) value(f *field, key string, raw any, dst reflect.Value) {
 	dst.Set(reflect.ValueOf(v))
 }
 
-// list replaces a list.
+// list sets a list setting. The list replaces the default one.
 func (r *fileReader) list(f *field, key string, raw any, dst reflect.Value) {
 	elements, ok := raw.([]any)
 	if !ok {

@@ -19,18 +19,18 @@ import (
 // EnvPrefix is the prefix of Troupe's environment variables.
 const EnvPrefix = "TROUPE_"
 
-// Sources are the sources of a configuration; each overrides those before it.
+// Sources are the sources of a configuration. Each source overrides the previous ones.
 type Sources struct {
 	Defaults host.Config
-	// File is the path of a YAML file, empty for none.
+	// File is the path of a YAML file; empty: none.
 	File string
 	// Environ are NAME=value pairs; nil means the environment of the process.
 	Environ []string
-	// Flags are settings of the command line; the last one for a key wins.
+	// Flags are settings from the command line. If a key is repeated, the last value is used.
 	Flags []Flag
-	// Files has the files that the configuration names checked as well (host.Config.CheckFiles).
+	// Files enables host.Config.CheckFiles, which checks the files that the configuration names.
 	Files bool
-	// Warn is called with warnings, which do not change the configuration; nil drops them.
+	// Warn is called with warnings, which do not change the configuration. If it is nil, warnings are dropped.
 	Warn func(text string)
 }
 
@@ -50,30 +50,31 @@ func Load(s Sources) (host.Config, error) {
 	return r.Config, r.Invalid
 }
 
-// Resolved is what the sources of a configuration say together.
+// Resolved is the configuration that results from all sources.
 type Resolved struct {
 	Config host.Config
-	// Invalid are the mistakes that host.Config.Validate finds, and with Sources.Files host.Config.CheckFiles; nil for none.
+	// Invalid holds the mistakes that host.Config.Validate and, with Sources.Files, host.Config.CheckFiles find; nil:
+	// none.
 	Invalid error
 
 	origin map[string]string // source of each key that is not a default
 }
 
-// Origin returns where the value of a key comes from, such as flag --set or
-// environment TROUPE_REGION; for a list, the key of the list.
+// Origin returns where the value of a key comes from, such as "flag --set" or "environment TROUPE_REGION". For a list,
+// key is the key of the list.
 func (r *Resolved) Origin(key string) string {
 	return cmp.Or(r.origin[key], "default")
 }
 
-// Resolve reads all sources. It returns an error if one of them has a mistake by itself: then
-// there is no configuration.
+// Resolve reads all sources. It returns an error, and no configuration, if a source itself is malformed or has unknown
+// keys or values of the wrong kind.
 func Resolve(s Sources) (*Resolved, error) {
 	l := newLoader(s.Defaults)
 	if s.File != "" {
 		data, err := os.ReadFile(s.File)
 		if err != nil {
 			if p, ok := errors.AsType[*os.PathError](err); ok {
-				err = p.Err // without the path, which is said already
+				err = p.Err // without the path, which the message already contains
 			}
 			return nil, fmt.Errorf("config: file %s: %w", s.File, err)
 		}
@@ -93,31 +94,31 @@ func Resolve(s Sources) (*Resolved, error) {
 	return l.result(environ, s.Files)
 }
 
-// loader collects settings and mistakes.
+// loader accumulates the settings and the mistakes of all sources.
 type loader struct {
 	c        host.Config
 	schema   *schema
 	origin   map[string]string // source of each key that is not a default
 	mistakes []error
 	secrets  bool     // the file has secrets
-	foreign  []string // ignored variables of Kubernetes
+	foreign  []string // ignored variables set by Kubernetes
 }
 
 func newLoader(defaults host.Config) *loader {
 	return &loader{c: defaults, schema: newSchema(), origin: map[string]string{}}
 }
 
-// setting is where the value of a setting is.
+// setting returns the value of a setting in the configuration.
 func (l *loader) setting(f *field) reflect.Value {
 	return reflect.ValueOf(&l.c).Elem().FieldByIndex(f.index)
 }
 
-// wrong adds a mistake in the value of a key.
+// wrong records a mistake in the value of a key.
 func (l *loader) wrong(key, source, format string, args ...any) {
 	l.mistakes = append(l.mistakes, fmt.Errorf("%s (%s): %w", key, source, fmt.Errorf(format, args...)))
 }
 
-// fileBytesMax bounds a configuration file, which is written by hand.
+// fileBytesMax bounds the size of a configuration file.
 const fileBytesMax = 1 << 20
 
 func (l *loader) file(source string, data []byte) {
@@ -139,9 +140,8 @@ var (
 	linkVariable    = regexp.MustCompile(`\A` + EnvPrefix + `([A-Z0-9_]+_)?PORT=(tcp|udp|sctp)://`)
 )
 
-// ofKubernetes reports whether a variable is one that Kubernetes sets in a pod for each
-// service, here for a service whose name begins with troupe. A ..._PORT whose value is not a
-// link like tcp://... is a setting.
+// ofKubernetes reports whether Kubernetes sets this variable in a pod for a service whose name begins with troupe. A
+// variable ..._PORT is a setting of ours if its value is not a link like tcp://... .
 func ofKubernetes(name, value string) bool {
 	return serviceVariable.MatchString(name) || linkVariable.MatchString(name+"="+value)
 }
@@ -191,7 +191,7 @@ func (l *loader) text(f *field, source, text string) {
 	l.setting(f).Set(reflect.ValueOf(v))
 }
 
-// result returns the configuration, or all mistakes of the sources and of what they say together.
+// result returns the configuration. If a source has mistakes, it returns all of them instead.
 func (l *loader) result(environ []string, files bool) (*Resolved, error) {
 	r := &Resolved{Config: l.c, origin: l.origin}
 	c := &r.Config
@@ -202,7 +202,7 @@ func (l *loader) result(environ []string, files bool) (*Resolved, error) {
 		invalid = append(invalid, l.named(c.CheckFiles())...)
 	}
 	if len(l.mistakes) > 0 {
-		if files { // whoever checks wants to know all
+		if files { // with Files, the caller wants to see all mistakes
 			l.mistakes = append(l.mistakes, invalid...)
 		}
 		return nil, joined(l.mistakes)
@@ -211,7 +211,7 @@ func (l *loader) result(environ []string, files bool) (*Resolved, error) {
 	return r, nil
 }
 
-// joined returns mistakes in order, because that of a map is random; nil without one.
+// joined returns mistakes as one error, or nil if there are none. It sorts them, because map iteration order is random.
 func joined(mistakes []error) error {
 	if len(mistakes) == 0 {
 		return nil
@@ -220,9 +220,9 @@ func joined(mistakes []error) error {
 	return fmt.Errorf("config: %w", errors.Join(mistakes...))
 }
 
-// dropDefaults removes the default aliases if fleets are set, the default queues if fleets or
-// aliases are set, and the default matchmaking if one of these, queues or rule sets are set,
-// because the defaults refer to each other.
+// dropDefaults removes defaults that refer to replaced defaults. It removes the default aliases if fleets are set; the
+// default queues if fleets or aliases are set; and the default matchmaking if fleets, aliases, queues or rule sets are
+// set.
 func (l *loader) dropDefaults(c *host.Config) {
 	set := func(key string) bool { return l.origin[key] != "" }
 	if set("fleets") && !set("aliases") {
@@ -241,8 +241,7 @@ func (l *loader) dropDefaults(c *host.Config) {
 	}
 }
 
-// named adds the source to each mistake that Validate or CheckFiles found. The text of a mistake begins
-// with the key.
+// named adds the source to each mistake that Validate or CheckFiles found. The text of a mistake begins with its key.
 func (l *loader) named(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -2,9 +2,8 @@ package config
 
 import "strings"
 
-// nearest returns the candidate that the user most likely meant: one with the same last
-// part or one inside the named section, otherwise the one with the smallest edit distance.
-// Among equals it returns the first.
+// nearest returns the candidate that the user most likely meant. It prefers a candidate with the same last part or one
+// inside the named section, and otherwise the smallest edit distance. On a tie it returns the first.
 func nearest(name string, candidates []string) string {
 	lower := strings.ToLower(name)
 	best, least := "", 0
@@ -27,7 +26,7 @@ func inside(key, section string) bool {
 
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
-// nameBytesMax bounds the work on very long names.
+// nameBytesMax truncates very long names, to bound the work.
 const nameBytesMax = 128
 
 // distance returns the Levenshtein distance.

@@ -32,7 +32,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// A user who reads of forty keys has read of all that most hosts need.
+// The number of common keys stays between 30 and 40, so that a user can read about all keys that most hosts need.
 func TestFewKeysAreCommon(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md"))
 	if n := strings.Count(string(page), " | **common** | "); err != nil || n < 30 || n > 40 {
@@ -40,8 +40,8 @@ func TestFewKeysAreCommon(t *testing.T) {
 	}
 }
 
-// fits reports whether a value has the form that a schema asks for. It knows the words that
-// schema.go uses, and fails on others.
+// fits reports whether a value matches a schema. It supports only the schema keywords that schema.go uses, and fails
+// the test for others.
 func fits(t *testing.T, schema map[string]any, v any) bool {
 	t.Helper()
 	for word, want := range schema {
@@ -99,8 +99,8 @@ func isType(name string, v any) bool {
 		"string": reflect.String, "boolean": reflect.Bool, "object": reflect.Map, "array": reflect.Slice}[name]
 }
 
-// The schema takes a file exactly if the loader finds each key and the kind of each value
-// right. What a value may be beyond that is the loader's alone.
+// The schema accepts a file if and only if the loader accepts each key and the kind of each value. Only the loader
+// checks further restrictions on values.
 func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(Schema, &schema); err != nil {
@@ -139,7 +139,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	}
 }
 
-// The values that the schema lists for a key are those that the loader takes.
+// The loader accepts every value that the schema lists for a key.
 func TestListedValuesAreTaken(t *testing.T) {
 	type keys struct {
 		Properties map[string]keys
@@ -150,7 +150,7 @@ func TestListedValuesAreTaken(t *testing.T) {
 	if err := json.Unmarshal(Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	// What else must be set for a value, or its key, to mean something.
+	// What else must be set so that a value of this key is valid.
 	with := map[string]string{
 		"api.auth":              `{"api": {"auth": VALUE, "keys": [{"id": "TRPEA", "secret": "a-secret-of-the-test"}]}}`,
 		"fleets[].certificates": `{"fleets": [{"id": "fleet-a", "gameSessionsMax": 1, "certificates": VALUE}]}`,
@@ -179,7 +179,7 @@ func TestListedValuesAreTaken(t *testing.T) {
 		if k.Items != nil {
 			walk(*k.Items, path+"[]")
 		}
-		if seen += len(k.Enum); k.Enum == nil || path == "events.sinks[].type" { // each of these needs other keys
+		if seen += len(k.Enum); k.Enum == nil || path == "events.sinks[].type" { // each type of sink requires different keys
 			return
 		}
 		for _, v := range append(k.Enum, "none-of-them") {

@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a configuration file. It is written by
-// cmd/internal/configdoc.
+// Schema is the JSON Schema (draft 2020-12) of a configuration file. cmd/internal/configdoc generates it.
 //
 //go:embed schema.json
 var Schema []byte
 
-// Print writes all values as a configuration file, with the origin of each in a comment. It
-// writes no secret.
+// Print writes all values in the form of a configuration file, with the origin of each value in a comment. It does not
+// write secrets.
 func (r *Resolved) Print(out io.Writer) error {
 	p := printer{r: r}
 	p.section(reflect.ValueOf(r.Config), "", "")
@@ -33,7 +32,7 @@ type printer struct {
 	b bytes.Buffer
 }
 
-// section writes the fields of a struct. Path ends in a dot, unless it is empty.
+// section writes the fields of a struct. path is empty or ends in a dot.
 func (p *printer) section(v reflect.Value, path, indent string) {
 	for i := range v.NumField() {
 		name, f := v.Type().Field(i).Tag.Get(tagName), v.Field(i)
@@ -55,8 +54,8 @@ func (p *printer) section(v reflect.Value, path, indent string) {
 	}
 }
 
-// element writes the fields of a section in a list that are set: there, no default differs from
-// no value.
+// element writes an element of a list of sections. It writes only the fields that are set, because in such an element
+// a zero value means the same as no value.
 func (p *printer) element(v reflect.Value, indent string) {
 	first := true
 	for i := range v.NumField() {
@@ -87,11 +86,11 @@ func (p *printer) element(v reflect.Value, indent string) {
 	}
 }
 
-// originColumn is where the origins begin.
+// originColumn is the column in which the origins begin.
 const originColumn = 44
 
 func (p *printer) line(text, origin string) {
-	origin = strings.Map(func(r rune) rune { // a file may have any name, a comment ends with its line
+	origin = strings.Map(func(r rune) rune { // a file name may contain a line break, which would end the comment
 		if r < ' ' {
 			return '?'
 		}
@@ -102,7 +101,8 @@ func (p *printer) line(text, origin string) {
 
 var (
 	plainText = regexp.MustCompile(`\A[a-zA-Z][a-zA-Z0-9/_-]*\z`)
-	notText   = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // to some version of YAML
+	// words that some version of YAML does not read as text
+	notText = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 
 func valueText(v reflect.Value) string {
@@ -118,7 +118,7 @@ func valueText(v reflect.Value) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v.Interface()); err != nil {
-		return "" // no setting is of a type that cannot be encoded
+		return "" // cannot happen: every setting can be encoded
 	}
 	return strings.TrimSpace(b.String())
 }

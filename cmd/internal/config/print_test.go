@@ -13,8 +13,8 @@ import (
 	"troupe/transport/host"
 )
 
-// printed checks that a printed configuration without secrets is the configuration that it
-// was printed from, and returns the text.
+// printed checks that the printed form of a configuration without secrets loads to the same configuration. It returns
+// the printed text.
 func printed(t *testing.T, r *Resolved) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,7 +39,7 @@ func printed(t *testing.T, r *Resolved) string {
 	return b.String()
 }
 
-// clean makes empty lists nil, on copies.
+// clean replaces empty lists by nil, on copies.
 func clean(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -105,7 +105,7 @@ func TestPrintShowsNoSecret(t *testing.T) {
 	if strings.Contains(text, secret) || strings.Count(text, "not shown") != 5 || !strings.Contains(text, "secretEnv: OTHER") {
 		t.Error(text)
 	}
-	// Nor does a mistake.
+	// An error must not print it either.
 	for _, pair := range []string{`TROUPE_API_KEYS=[{"id": "TRPEA2B3C4", "secret": 7777777777}]`, `TROUPE_API_KEYS=[{"secret": "` + secret + `"`} {
 		if _, err := Resolve(Sources{Defaults: host.Defaults(), Environ: []string{pair}}); err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "777") {
 			t.Errorf("%v", err)

@@ -9,7 +9,7 @@ import (
 	"troupe/transport/host"
 )
 
-// tagName is the struct tag that names a field's part of the key.
+// tagName is the struct tag that contains a field's part of the key.
 const tagName = "config"
 
 // kind is the type of a setting's value.
@@ -27,11 +27,11 @@ const (
 // setting.
 type field struct {
 	path string
-	kind kind // of a setting, or of the elements of a list of settings; otherwise 0
+	kind kind // kind of a setting, or of the elements of a list of settings; otherwise 0
 	list bool
-	// of a section, or of the elements of a list, by name
+	// fields of a section, or of the elements of a list of sections, by name
 	children map[string]*field
-	// index is the place in host.Config, or in the element of a list
+	// index is the field index in host.Config, or in the element of a list
 	index []int
 }
 
@@ -40,7 +40,7 @@ func (f *field) isSection() bool { return f.children != nil && !f.list }
 // schema is the set of all keys.
 type schema struct {
 	root   *field
-	byPath map[string]*field // without the elements of lists
+	byPath map[string]*field // excludes the keys inside lists
 }
 
 func newSchema() *schema {
@@ -68,8 +68,8 @@ func section(t reflect.Type, path string, index []int) *field {
 	return f
 }
 
-// node panics on a type that no setting can have: a mistake in host.Config, which any
-// test finds.
+// node returns the field for a type. It panics on a type that no setting can have. Such a mistake in host.Config makes
+// every test fail.
 func node(t reflect.Type, path string, index []int) *field {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -95,7 +95,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// paths lists the keys in order; sections includes the keys of sections.
+// paths returns the sorted keys of all settings, and of all sections if sections is true.
 func (s *schema) paths(sections bool) []string {
 	var all []string
 	for path, f := range s.byPath {
@@ -111,7 +111,7 @@ func envName(path string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-// byEnv finds the setting of an environment variable, nil if there is none.
+// byEnv returns the setting for an environment variable, or nil if there is none.
 func (s *schema) byEnv(name string) *field {
 	for path, f := range s.byPath {
 		if !f.isSection() && strings.EqualFold(envName(path), name) {

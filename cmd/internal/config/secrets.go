@@ -9,13 +9,13 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// isSecret reports whether a setting is secret: it must not be printed, and other users
-// must not be able to read it.
+// isSecret reports whether a setting is secret. A secret must not be printed, and other users must not be able to read
+// it.
 func isSecret(key string) bool {
 	return strings.HasSuffix(key, ".secret") || strings.HasSuffix(key, ".sessionToken")
 }
 
-// checkMode refuses a file with secrets that users other than its owner can open.
+// checkMode rejects a file with secrets if users other than its owner can read it.
 func (l *loader) checkMode(name string) {
 	info, err := os.Stat(name)
 	if !l.secrets || err != nil {
@@ -40,8 +40,7 @@ func (l *loader) secretsOf(c *host.Config, environ []string) {
 	l.secretOf("events.sse.secretEnv", "events.sse", &sse.Secret, sse.SecretFile, sse.SecretEnv, environ)
 }
 
-// secretOf fills in one secret, if it comes from the environment. Setting is the key whose
-// source named it.
+// secretOf fills in one secret if it comes from the environment. setting is the key whose source names the variable.
 func (l *loader) secretOf(setting, key string, secret *string, file, env string, environ []string) {
 	switch {
 	case env == "":

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fromText reads a value as the environment and flags write it.
+// fromText parses a value from the environment or from a flag.
 func fromText(k kind, text string) (any, error) {
 	switch k {
 	case kindBool:
@@ -41,7 +41,7 @@ func fromText(k kind, text string) (any, error) {
 	return text, nil
 }
 
-// listText reads a list as the environment and flags write it: as JSON.
+// listText parses a list from the environment or from a flag, where it is JSON.
 func (l *loader) listText(f *field, source, text string) {
 	raw, err := fromJSON(text)
 	if err != nil {
@@ -66,14 +66,14 @@ func fromJSON(text string) (any, error) {
 	return numbers(raw), nil
 }
 
-// numbers replaces each json.Number by an int, or by a float64 if it is none.
+// numbers replaces each json.Number by an int, or by a float64 if the number does not fit an int.
 func numbers(raw any) any {
 	switch v := raw.(type) {
 	case json.Number:
 		if n, err := strconv.Atoi(v.String()); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // infinite if it is too large, which no setting accepts
+		f, _ := v.Float64() // infinite if the number is too large; no setting accepts that
 		return f
 	case []any:
 		for i := range v {
@@ -87,7 +87,7 @@ func numbers(raw any) any {
 	return raw
 }
 
-// fromYAML reads a value as a YAML file decodes it.
+// fromYAML converts a value that YAML has decoded.
 func fromYAML(k kind, raw any) (any, error) {
 	switch v := raw.(type) {
 	case nil:
@@ -124,7 +124,7 @@ func finite(f float64) (any, error) {
 	return f, nil
 }
 
-// String says what a value of the kind must be.
+// String describes the values of the kind, for error texts.
 func (k kind) String() string {
 	return [...]string{
 		kindText: "text (in quotes, if it looks like something else)", kindBool: "true or false", kindInt: "a whole number",

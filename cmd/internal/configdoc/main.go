@@ -1,4 +1,5 @@
-// Command configdoc writes docs/configuration.md and the JSON schema of the configuration. It runs in the module's root.
+// Command configdoc writes docs/configuration.md and the JSON schema of the configuration. It must run in the module's
+// root.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Command dist builds the archives of a release: for each platform the stripped binary, the
-// licences, the documents to begin with and a systemd unit, and beside them SHA256SUMS. The
-// same commit and Go version give the same bytes.
+// Command dist builds the release archives and the file SHA256SUMS. Each archive is for one platform and contains the
+// stripped binary, the licences, introductory documents and a systemd unit. The same commit and Go version produce the
+// same bytes.
 //
-// With -notices it writes the licences of all that is linked into a binary, and builds nothing; with -check it fails if that
-// file is not current.
+// With -notices it builds nothing. Instead it writes the licences of all code that is linked into a binary. With -check
+// as well, it fails if that file is not current.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// files are what an archive has beside the binary: the name in it, and the one in the tree.
+// files are the files of an archive other than the binary: the name in the archive, and the path in the source tree.
 var files = []struct{ name, from string }{
 	{"LICENSE", "LICENSE"},
 	{"THIRD_PARTY_NOTICES", noticesFile},
@@ -57,21 +57,21 @@ var files = []struct{ name, from string }{
 	{"troupe.schema.json", "cmd/internal/config/schema.json"},
 }
 
-// made is a file of an archive that troupe completion prints for a shell.
+// made is a completion script in an archive, printed by troupe completion for a shell.
 type made struct {
 	name, shell string
 	text        []byte
 }
 
-// makeFiles runs the commands with a binary of this machine, and returns its version too: the scripts of completion come from
-// the same source as --help.
+// makeFiles runs a binary for this machine to print the completion scripts. It also returns the version of the binary.
+// The scripts are printed by the binary because they come from the same source as --help.
 func makeFiles(binary []byte) (version string, all []made, err error) {
 	dir, err := os.MkdirTemp("", "troupe-dist-")
 	if err != nil {
 		return "", nil, err
 	}
 	defer os.RemoveAll(dir)
-	troupe := filepath.Join(dir, "troupe.exe") // Windows runs no other name
+	troupe := filepath.Join(dir, "troupe.exe") // Windows runs only files named .exe
 	if err := os.WriteFile(troupe, binary, 0o755); err != nil {
 		return "", nil, err
 	}
@@ -109,7 +109,7 @@ func run(to string, platforms []string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	// The binary of this machine prints the files of all archives.
+	// The binary for this machine prints the files for all archives.
 	own, err := build(to, runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return err
@@ -143,7 +143,8 @@ func run(to string, platforms []string) error {
 	return os.WriteFile(filepath.Join(to, "SHA256SUMS"), sums.Bytes(), 0o644)
 }
 
-// build returns the stripped binary of a platform. It prints what it compiles, which takes minutes on a new machine.
+// build returns the stripped binary for a platform. It prints each package that it compiles, because compiling takes
+// minutes on a new machine.
 func build(dir, goos, goarch string) ([]byte, error) {
 	name := filepath.Join(dir, "troupe.build")
 	defer os.Remove(name)
@@ -161,8 +162,7 @@ func build(dir, goos, goarch string) ([]byte, error) {
 	return binary, stamped(binary)
 }
 
-// stamped returns an error if a binary does not know its commit. Go finds none in a linked
-// worktree.
+// stamped returns an error if a binary does not contain its commit. Go does not record the commit in a linked worktree.
 func stamped(binary []byte) error {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {
@@ -176,7 +176,7 @@ func stamped(binary []byte) error {
 	return errors.New("the binary does not know its commit: build in a clone of the repository, not in a linked worktree")
 }
 
-// commitTime is the time of all files in the archives.
+// commitTime returns the time of the commit. All files in the archives get this time.
 func commitTime() (time.Time, error) {
 	out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
 	if err != nil {
@@ -186,7 +186,8 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// archive returns the name and the bytes of the archive of a build, such as 0.1.0-linux-amd64: .zip for Windows, else .tar.gz.
+// archive returns the name and the content of an archive. of is its version and platform, such as 0.1.0-linux-amd64.
+// The archive is .zip for Windows and .tar.gz otherwise.
 func archive(root, of string, binary []byte, printed []made, at time.Time) (name string, text []byte, err error) {
 	folder, executable, windows := "troupe-"+of, "troupe", strings.Contains(of, "-windows-")
 	if windows {

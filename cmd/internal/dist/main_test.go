@@ -20,7 +20,7 @@ import (
 
 const root = "../../.."
 
-// entries returns the mode and content of each file of an archive.
+// entries returns the mode and the content of each file in an archive.
 func entries(t *testing.T, name string, text []byte) (modes map[string]fs.FileMode, contents map[string]string) {
 	t.Helper()
 	modes, contents = map[string]fs.FileMode{}, map[string]string{}
@@ -120,7 +120,7 @@ func TestSystemdUnit(t *testing.T) {
 	if err != nil {
 		t.Skip("systemd-analyze is not installed: the unit is not verified by systemd")
 	}
-	// The binary is not installed here; what matters is the unit.
+	// The binary is not installed here. Only the unit is checked.
 	unit := filepath.Join(t.TempDir(), "troupe.service")
 	if err := os.WriteFile(unit, bytes.ReplaceAll(text, []byte("/usr/local/bin/troupe"), []byte("/bin/true")), 0o600); err != nil {
 		t.Fatal(err)

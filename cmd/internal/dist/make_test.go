@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// repository copies the files of the working tree into a repository of its own, with one commit: a release knows its commit, which
-// Go does not find in a linked worktree or a source archive.
+// repository copies the files of the working tree into a new repository with one commit. A release contains its commit,
+// and Go does not find the commit in a linked worktree or a source archive.
 func repository(t *testing.T) string {
 	t.Helper()
 	git := func(dir string, args ...string) string {
@@ -32,7 +32,7 @@ func repository(t *testing.T) string {
 		from := filepath.Join(root, name)
 		info, err := os.Stat(from)
 		if err != nil || !info.Mode().IsRegular() {
-			continue // removed, and not committed yet
+			continue // deleted, but the deletion is not committed yet
 		}
 		text, err := os.ReadFile(from)
 		if err != nil {
@@ -52,7 +52,8 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// make dist writes an archive with all that it should have, whose binary runs and knows its commit, and the sums of what is there.
+// make dist writes an archive with all required files. Its binary runs and contains its commit. The checksums match the
+// archive.
 func TestMakeDist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a release")
@@ -65,7 +66,7 @@ func TestMakeDist(t *testing.T) {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	c := exec.Command(tool, "dist", "PLATFORMS="+platform)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as make has it, unless this test is run with the race detector
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the Makefile, even if this test runs with the race detector
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("make dist: %v\n%s", err, out)
 	}
@@ -124,7 +125,7 @@ func TestMakeDist(t *testing.T) {
 	}
 }
 
-// version is that of the first section of the changelog.
+// version returns the version of the first section in the changelog.
 func version(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))

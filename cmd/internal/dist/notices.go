@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// noticesFile has the licences of all modules that a binary contains, on every platform that is built, and of Go itself.
+// noticesFile contains the licences of Go and of all modules that a binary contains on any platform.
 const noticesFile = "cmd/troupe/THIRD_PARTY_NOTICES"
 
-// notices writes the file, or fails if it is not current.
+// notices writes noticesFile. If check is true, it returns an error instead if the file is not current.
 func notices(check bool, platforms []string) error {
 	modules, err := linked("./cmd/troupe", platforms)
 	if err != nil {
@@ -41,13 +41,14 @@ func notices(check bool, platforms []string) error {
 	return nil
 }
 
-// module is a module with packages in the binary.
+// module is a module that has packages in the binary.
 type module struct {
 	path, version, dir string
 	packages           map[string]bool // their directories
 }
 
-// linked lists the modules behind a package on all platforms, without this one, by path.
+// linked returns the modules that a package depends on, on any of the platforms. The result excludes this module and is
+// sorted by path.
 func linked(pkg string, platforms []string) ([]*module, error) {
 	found := map[string]*module{}
 	for _, platform := range platforms {
@@ -95,8 +96,8 @@ func list(pkg, goos, goarch string, found map[string]*module) error {
 	}
 }
 
-// repeatedMax is the longest text, in bytes, that is printed for every module. Longer texts,
-// like the Apache License, are the same in many modules and are printed once.
+// repeatedMax is the maximum length in bytes of a licence that is repeated for every module. Longer texts, like the
+// Apache License, are the same in many modules and are printed once.
 const repeatedMax = 4 << 10
 
 const head = `Troupe is licensed under the Apache License 2.0. Its binaries are linked from the Go
@@ -104,9 +105,9 @@ standard library and from the modules below, each under the terms that follow it
 Made by "make notices"; do not edit.
 `
 
-// write joins the texts of modules. One without a licence is an error.
+// write writes the licences of modules. It returns an error if a module has none.
 func write(b *bytes.Buffer, modules []*module) error {
-	first := map[string]string{} // where a long text was printed
+	first := map[string]string{} // where each long text was printed, by text
 	for _, m := range modules {
 		files, err := m.licences()
 		if err != nil {
@@ -137,12 +138,12 @@ func write(b *bytes.Buffer, modules []*module) error {
 	return nil
 }
 
-// embedded are works of others that are no Go module: files of this repository that end up in the binary.
+// embedded lists third-party works that are not Go modules: files of this repository that the binary embeds.
 var embedded = []struct{ title, file string }{
 	{"uPlot 1.6.32, in the report of troupe bench", "bench/page/uplot/LICENSE"},
 }
 
-// embeddedLicences are those of embedded; root is where the repository is.
+// embeddedLicences writes the licences of embedded. root is the folder of the repository.
 func embeddedLicences(b *bytes.Buffer, root string) error {
 	for _, e := range embedded {
 		text, err := os.ReadFile(filepath.Join(root, e.file))
@@ -155,7 +156,7 @@ func embeddedLicences(b *bytes.Buffer, root string) error {
 	return nil
 }
 
-// goLicence is the licence of the standard library, which is the same in all versions.
+// goLicence writes the licence of Go's standard library, which is the same in all versions.
 func goLicence(b *bytes.Buffer) error {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -174,13 +175,13 @@ func section(b *bytes.Buffer, title string) {
 	fmt.Fprintf(b, "\n%s\n%s\n\n", strings.Repeat("=", 80), title)
 }
 
-// clean makes all line ends \n, and ends the text with one.
+// clean converts all line ends to \n and makes the text end with exactly one.
 func clean(text []byte) string {
 	return strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), " \n\t\f") + "\n"
 }
 
-// licences returns the licence files of a module: in its root, and in the folders from
-// there down to the linked packages.
+// licences returns the licence files of a module: those in its root, and those in the folders between the root and the
+// linked packages.
 func (m *module) licences() ([]string, error) {
 	dirs := map[string]bool{m.dir: true}
 	for dir := range m.packages {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestNoticesAreCurrent looks at the platform of the test alone, by name and version; make
-// lint compares all of them, text by text.
+// TestNoticesAreCurrent checks only the platform of the test, and only names and versions. make lint compares all
+// platforms and the full texts.
 func TestNoticesAreCurrent(t *testing.T) {
-	t.Setenv("GOPROXY", "off") // what is built is in the module cache
+	t.Setenv("GOPROXY", "off") // all linked modules are in the module cache
 	modules, err := linked("troupe/cmd/troupe", []string{runtime.GOOS + "/" + runtime.GOARCH})
 	if err != nil {
 		t.Fatal(err)

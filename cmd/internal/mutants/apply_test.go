@@ -11,20 +11,20 @@ import (
 // mutant is one deliberate bug.
 type mutant struct {
 	name    string // what the code does wrong
-	promise string // of docs/spec/reliability.md that it breaks
-	file    string // in the module
+	promise string // id in docs/spec/reliability.md of the promise that the bug breaks
+	file    string // path in the module
 	changes []change
-	pkg     string // of the test that must be red
-	run     string // -run of the test
+	pkg     string // package of the test that must fail
+	run     string // -run pattern of the test
 	tags    string // build tags of the test
 }
 
-// change replaces a text that occurs once in the file.
+// change replaces a text that must occur exactly once in the file.
 type change struct{ old, new string }
 
 var errStale = errors.New("the text to replace must occur once in the file")
 
-// apply returns the file with the bug in it.
+// apply returns the content of the file with the bug.
 func (m *mutant) apply(root string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(root, m.file))
 	if err != nil {

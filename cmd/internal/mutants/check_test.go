@@ -15,7 +15,7 @@ import (
 // module is the folder of the module.
 var module = filepath.Join("..", "..", "..")
 
-// The table of deliberate bugs fits the source; a folder without one fits none of them.
+// The table of deliberate bugs fits the source. In a folder without sources, the check must fail.
 func TestEachBugHasAPlaceAndATest(t *testing.T) {
 	for _, err := range check(module) {
 		t.Error(err)
@@ -25,9 +25,10 @@ func TestEachBugHasAPlaceAndATest(t *testing.T) {
 	}
 }
 
-// check returns what is wrong with the table for the module at root: each text to replace occurs once, the file with the bug parses,
-// and the test that must find it exists; and each threat of section 6 of docs/spec/reliability.md has a bug that takes a defence away.
-// Whether the tests find the bugs is asked by TestEachBugIsFound.
+// check returns the mistakes in the table for the module at root. Each text to replace must occur once, the file with
+// the bug must parse, and the test that must detect the bug must exist. For each threat in section 6 of
+// docs/spec/reliability.md there must be a bug that removes a defence. TestEachBugIsFound checks whether the tests
+// detect the bugs.
 func check(root string) (wrong []error) {
 	spec, err := os.ReadFile(filepath.Join(root, "docs", "spec", "reliability.md"))
 	if err != nil {
@@ -56,7 +57,7 @@ func check(root string) (wrong []error) {
 	_, threats, _ := strings.Cut(string(spec), "\n## 6. ")
 	threats, _, _ = strings.Cut(threats, "\n## 7. ")
 	for _, row := range regexp.MustCompile(`(?m)^\| (RL-\d+) \|`).FindAllStringSubmatch(threats, -1) {
-		// That of old dependencies is in go.mod, not in the source.
+		// RL-215 concerns old dependencies, which are in go.mod and not in the source.
 		if row[1] != "RL-215" && !slices.ContainsFunc(mutants, func(m mutant) bool { return m.promise == row[1] }) {
 			wrong = append(wrong, fmt.Errorf("no bug takes a defence of %s away", row[1]))
 		}
@@ -66,7 +67,7 @@ func check(root string) (wrong []error) {
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// hasTest reads the tests of the package.
+// hasTest returns an error if the package does not have the test.
 func (m *mutant) hasTest(root string) error {
 	first, _, _ := strings.Cut(m.run, "/")
 	name, err := regexp.Compile(first)

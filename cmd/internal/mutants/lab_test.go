@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// testMax is how long one test may run before it counts as red.
+// testMax is how long one test may run before it counts as failed.
 const testMax = 3 * time.Minute
 
 var (
@@ -26,20 +26,20 @@ var (
 
 // TestEachBugIsFound tries the deliberate bugs (make mutants).
 //
-// The tree is not written: the compiler gets the changed file as an overlay. Each test runs without the
-// change first, so that a test that fails anyway does not count. Tests run with -short, as make test has them, and
-// once more without it if they did not find the bug. The result is a line per bug:
+// It does not modify the source tree: the compiler gets the changed file as an overlay. Each test first runs without
+// the change, so that a test that always fails does not count. Tests run with -short, as in make test. If they do not
+// detect the bug, they run again without -short. The result is one line per bug:
 //
-//	caught     the test is red with -short: make test finds the bug
-//	full only  the test is red without -short: make test-full finds the bug
-//	SURVIVED   the test is green: a test is missing
-//	STALE      the source has changed, and the bug has no place in it any more
-//	BROKEN     the test does not compile, does not exist, or is red without the bug
+//	caught     the test fails with -short: make test detects the bug
+//	full only  the test fails without -short: make test-full detects the bug
+//	SURVIVED   the test passes: a test is missing
+//	STALE      the source has changed, and the bug no longer applies
+//	BROKEN     the test does not compile, does not exist, or fails without the bug
 //
-// It fails unless all are caught.
+// The test fails unless all bugs are caught.
 func TestEachBugIsFound(t *testing.T) {
 	if !*try {
-		return // as good as no test: it is not among those that are run without the flag
+		return // return instead of Skip, so that the test is not counted as skipped without the flag
 	}
 	chosen, err := regexp.Compile(*only)
 	if err != nil {
@@ -76,13 +76,13 @@ func TestEachBugIsFound(t *testing.T) {
 	}
 }
 
-// lab runs tests.
+// lab builds and runs tests.
 type lab struct {
-	root, dir string        // the module, and a folder for what is built
-	clean     map[run]error // how it ends without a bug
+	root, dir string        // the module, and a folder for build output
+	clean     map[run]error // result of each test without a bug
 }
 
-// errRed means that a test has failed.
+// errRed means that the test has failed.
 var errRed = errors.New("the test fails")
 
 // try returns the verdict on one bug.
@@ -114,19 +114,19 @@ func (l *lab) try(m *mutant) (verdict string, err error) {
 	return "SURVIVED", nil
 }
 
-// run is a test as it is run.
+// run identifies a test and how to run it.
 type run struct {
 	pkg, name, tags string
 	short           bool
 }
 
-// Verdicts on a bug that is found.
+// Verdicts on a detected bug.
 const (
 	inShort = "caught"
 	inFull  = "full only"
 )
 
-// overlay writes the description of a changed file for the compiler.
+// overlay writes the file that tells the compiler about the changed source file. It returns the path.
 func (l *lab) overlay(m *mutant, changed []byte) (path string, err error) {
 	source := filepath.Join(l.dir, filepath.Base(m.file))
 	if err := os.WriteFile(source, changed, 0o600); err != nil {

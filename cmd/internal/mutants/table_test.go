@@ -1,6 +1,6 @@
 package mutants
 
-// Packages of the tests.
+// Packages that contain the tests.
 const (
 	inConnection  = "./actors/connection"
 	inPlayer      = "./actors/player"

@@ -11,10 +11,10 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// Members is an input or output in either protocol. Numbers are float64 or int.
+// Members is the input or output of an operation, in either protocol. Numbers are float64 or int.
 type Members = map[string]any
 
-// Reply is a response, decoded.
+// Reply is a decoded response.
 type Reply struct {
 	Status int
 	Header http.Header
@@ -22,13 +22,13 @@ type Reply struct {
 	Body   Members
 }
 
-// Code is the code of a refusal, empty for a success.
+// Code returns the error code, or "" for a success.
 func (r Reply) Code() string {
 	code, _ := r.Body["__type"].(string)
 	return code
 }
 
-// Protocols are the two ways of calling, for tests that want both.
+// Protocols are the names of both protocols.
 var Protocols = []string{"json", "cbor"}
 
 // InBoth runs a test in each protocol.
@@ -39,7 +39,7 @@ func InBoth(t *testing.T, f func(t *testing.T, protocol string)) {
 	}
 }
 
-// Encode writes an input.
+// Encode encodes an input in a protocol.
 func Encode(t *testing.T, protocol string, in Members) []byte {
 	t.Helper()
 	if protocol == "cbor" {
@@ -48,16 +48,16 @@ func Encode(t *testing.T, protocol string, in Members) []byte {
 	return MustJSON(in)
 }
 
-// MustJSON writes an input as JSON.
+// MustJSON encodes an input as JSON.
 func MustJSON(in Members) []byte {
 	body, err := json.Marshal(in)
 	if err != nil {
-		panic(err) // a test wrote something that JSON lacks
+		panic(err) // the test's input contains a value that JSON cannot represent
 	}
 	return body
 }
 
-// NewRequest builds a call; a JSON call goes to prefix, a CBOR call below it.
+// NewRequest builds a request. A JSON request goes to base; the path of a CBOR request is below base.
 func NewRequest(protocol, base, operation string, body []byte) *http.Request {
 	url := base
 	if protocol == "cbor" {
@@ -78,7 +78,7 @@ func NewRequest(protocol, base, operation string, body []byte) *http.Request {
 	return r
 }
 
-// Call makes a call with headers, which are names and values by turns.
+// Call calls an operation. headers are alternating names and values.
 func Call(t *testing.T, client *http.Client, base, protocol, operation string, body []byte, headers ...string) Reply {
 	t.Helper()
 	r := NewRequest(protocol, base+"/", operation, body)
@@ -88,7 +88,7 @@ func Call(t *testing.T, client *http.Client, base, protocol, operation string, b
 	return Do(t, client, protocol, r)
 }
 
-// Do sends a request.
+// Do sends a request and decodes the response.
 func Do(t *testing.T, client *http.Client, protocol string, r *http.Request) Reply {
 	t.Helper()
 	resp, err := client.Do(r)
@@ -103,7 +103,7 @@ func Do(t *testing.T, client *http.Client, protocol string, r *http.Request) Rep
 	return Decoded(t, protocol, resp.StatusCode, resp.Header, raw)
 }
 
-// Decoded reads a response.
+// Decoded decodes a response.
 func Decoded(t *testing.T, protocol string, status int, header http.Header, raw []byte) Reply {
 	t.Helper()
 	out := Reply{Status: status, Header: header, Raw: raw}
@@ -122,7 +122,7 @@ func Decoded(t *testing.T, protocol string, status int, header http.Header, raw 
 	return out
 }
 
-// Want fails the test unless the reply is a refusal with this code and a text.
+// Want fails the test unless the reply is an error with this status and code, and with a text.
 func (r Reply) Want(t *testing.T, status int, code string) Reply {
 	t.Helper()
 	if r.Status != status || r.Code() != code {
@@ -143,7 +143,7 @@ func (r Reply) OK(t *testing.T) Members {
 	return r.Body
 }
 
-// TreeOf builds CBOR from plain values; Plain is the way back. A time is float64 seconds both ways.
+// TreeOf converts plain values to CBOR; Plain is the inverse. In both, a time is a float64 in seconds.
 func TreeOf(v any) cbor.Value {
 	switch v := v.(type) {
 	case nil:
@@ -185,7 +185,7 @@ func listOf[T any](all []T) cbor.List {
 	return list
 }
 
-// Plain reads CBOR.
+// Plain converts CBOR to plain values.
 func Plain(v cbor.Value) any {
 	switch v := v.(type) {
 	case cbor.String:
@@ -213,10 +213,10 @@ func Plain(v cbor.Value) any {
 		}
 		return m
 	}
-	return nil // null, which no test expects
+	return nil // CBOR null, which no test expects
 }
 
-// Items returns a list member of maps.
+// Items returns a member that is a list of maps.
 func Items(t *testing.T, m Members, name string) []Members {
 	t.Helper()
 	entries, ok := m[name].([]any)

@@ -13,13 +13,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 )
 
-// Base is the address of a service that is called directly.
+// Base is the base URL for calls through Direct.
 const Base = "http://host.example"
 
-// Direct is an http.RoundTripper that gives a handler each request as a server reads it from the wire, without a network.
+// Direct is an http.RoundTripper that passes requests to a handler without a network. The handler gets each
+// request as a server would parse it from the wire.
 type Direct struct{ http.Handler }
 
-// RoundTrip implements http.RoundTripper. A caller whose context ends does not wait for the handler, whose context ends, too.
+// RoundTrip implements http.RoundTripper. If the caller's context ends, RoundTrip returns without waiting for
+// the handler, and the handler's context ends as well.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	var wire bytes.Buffer
 	if err := r.Write(&wire); err != nil {
@@ -52,7 +54,7 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var errServed = errors.New("served")
 
-// Client returns an HTTP client of a handler.
+// Client returns an HTTP client whose requests go to h.
 func Client(h http.Handler) *http.Client { return &http.Client{Transport: Direct{h}} }
 
 // Through makes the AWS SDK call a handler.
@@ -60,7 +62,7 @@ func Through(h http.Handler) func(*gamelift.Options) {
 	return func(o *gamelift.Options) { o.HTTPClient = Client(h) }
 }
 
-// Served serves one request.
+// Served passes one request to h and decodes the response.
 func Served(t *testing.T, h http.Handler, protocol string, r *http.Request) Reply {
 	t.Helper()
 	r.Host = r.URL.Host

@@ -1,5 +1,4 @@
-// Package awswiretest calls a service of package awswire from its tests: requests in both
-// protocols written by hand, responses decoded to plain values, and signatures by AWS's own
-// code. It knows a handler and no more, so that the same helpers serve the tests of the wire
-// and those of the operations.
+// Package awswiretest calls a service of package awswire in tests. It writes requests in both protocols,
+// decodes responses to plain values, and signs with AWS's own code. It depends on an http.Handler only, so
+// the same helpers serve the tests of the wire and those of the operations.
 package awswiretest

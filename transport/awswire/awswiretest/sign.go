@@ -11,7 +11,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Keys of tests. TokenKey needs Token.
+// Access keys of tests. Requests with TokenKey also need Token.
 const (
 	Key      = "AKIDEXAMPLE"
 	TokenKey = "AKIDTOKEN"
@@ -20,20 +20,20 @@ const (
 	Region   = "us-east-1"
 )
 
-// Signing is how a request is signed, by AWS's own code.
+// Signing describes how AWS's own code signs a request.
 type Signing struct {
 	Key, Secret, Token string
 	Region, Service    string
 	At                 time.Time
-	Payload            string // instead of the hash of the body
+	Payload            string // if set, it replaces the hash of the body
 }
 
-// SignedBy signs with a key, now, and everything else as a client should.
+// SignedBy returns a valid Signing with a key and the current time.
 func SignedBy(key string) Signing {
 	return Signing{Key: key, Secret: Secret, Region: Region, Service: "gamelift", At: time.Now()}
 }
 
-// Sign adds the headers of a signature.
+// Sign adds the signature headers to a request.
 func (s Signing) Sign(r *http.Request, body []byte) {
 	hash := s.Payload
 	if hash == "" {
@@ -42,11 +42,11 @@ func (s Signing) Sign(r *http.Request, body []byte) {
 	err := v4.NewSigner().SignHTTP(context.Background(), aws.Credentials{AccessKeyID: s.Key, SecretAccessKey: s.Secret, SessionToken: s.Token},
 		r, hash, s.Service, s.Region, s.At)
 	if err != nil {
-		panic(err) // the test's request makes no sense
+		panic(err) // the test's request is invalid
 	}
 }
 
-// HashOf is the SHA-256 of a body in hexadecimal digits.
+// HashOf returns the SHA-256 of a body as hexadecimal digits.
 func HashOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])

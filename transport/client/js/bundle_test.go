@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write dist/client.js")
 
-// build bundles the TypeScript of src.
+// build bundles the TypeScript in src.
 func build(t *testing.T) []byte {
 	t.Helper()
 	var pack struct{ Name, Version, License string }
@@ -44,7 +44,8 @@ func build(t *testing.T) []byte {
 	return r.OutputFiles[0].Contents
 }
 
-// dist/client.js is what src says. It is in the repository, so that the host can be built without npm and without running anything.
+// dist/client.js must be the current build of src. It is in the repository, so that the host can be built
+// without npm and without running anything.
 func TestTheBundleIsCurrent(t *testing.T) {
 	want := build(t)
 	if *update {
@@ -60,7 +61,8 @@ func TestTheBundleIsCurrent(t *testing.T) {
 	}
 }
 
-// parts bundles everything in src with all that it exports, which the client itself does not: what the list in virtual time tries.
+// parts bundles everything that the files in src export, also what the client itself does not export.
+// The list in virtual time tests these parts.
 func parts(t *testing.T) (path string) {
 	t.Helper()
 	files, err := filepath.Glob("src/*.ts")

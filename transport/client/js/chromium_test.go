@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// chromium opens a page in headless Chromium until the test has what it wants from it, or skips the test. The browser trusts the
-// authorities of ca, a file of PEM, as one does in which a user has installed it; without certutil, or a file, it trusts none.
+// chromium opens a page in headless Chromium until wait returns, or skips the test. The browser trusts the authorities in
+// ca, a PEM file, like a browser in which a user has installed them. Without certutil, or if ca is empty, it trusts none.
 func chromium(t *testing.T, url, ca string, wait func(ctx context.Context) error, flags ...string) {
 	t.Helper()
 	binary, err := exec.LookPath("chromium")
@@ -25,7 +25,7 @@ func chromium(t *testing.T, url, ca string, wait func(ctx context.Context) error
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(home) // what the browser still writes stays
+	defer os.RemoveAll(home) // an error is ignored: the browser may still be writing files
 	if ca != "" {
 		trust(t, home, ca)
 	}
@@ -54,7 +54,8 @@ func chromium(t *testing.T, url, ca string, wait func(ctx context.Context) error
 	<-ended
 }
 
-// trust has the browsers of a home directory trust the authorities of a file, as `troupe tls trust` says. There must be certutil.
+// trust makes the browsers of a home directory trust the authorities in a file, in the way that
+// `troupe tls trust` describes. It needs certutil.
 func trust(t *testing.T, home, ca string) {
 	t.Helper()
 	dir := filepath.Join(home, ".pki", "nssdb")
@@ -71,13 +72,13 @@ func trust(t *testing.T, home, ca string) {
 	}
 }
 
-// certutil reports whether there is one.
+// certutil reports whether certutil is installed.
 func certutil() bool {
 	_, err := exec.LookPath("certutil")
 	return err == nil
 }
 
-// answered waits for a value that a page posts.
+// answered returns a function that waits for a value that a page posts.
 func answered[T any](got <-chan T, into *T) func(context.Context) error {
 	return func(ctx context.Context) error {
 		select {
@@ -89,7 +90,7 @@ func answered[T any](got <-chan T, into *T) func(context.Context) error {
 	}
 }
 
-// posted is a handler that passes on what is posted to it.
+// posted returns a handler that passes on the body of the first request.
 func posted(to chan<- []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -103,7 +104,7 @@ func posted(to chan<- []byte) http.HandlerFunc {
 	}
 }
 
-// TestInChromium: both lists in a browser. The page is of another origin than the host that serves the client.
+// TestInChromium runs both lists in a browser. The page has another origin than the host that serves the client.
 func TestInChromium(t *testing.T) {
 	c := newControl(t)
 	h, err := c.host("")

@@ -12,8 +12,8 @@ import (
 //go:embed dist/client.js
 var bundle []byte
 
-// Handler serves the bundle: a public file that pages of any origin may import. Browsers ask on each use whether it has
-// changed, so that no page runs the client of an older host. It may be called concurrently.
+// Handler serves the bundle as a public file that pages of any origin may import. Browsers ask on each use whether the
+// file has changed, so no page runs the client of an older host. The handler is safe for concurrent use.
 func Handler() http.Handler {
 	sum := sha256.Sum256(bundle)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`

@@ -19,11 +19,11 @@ var (
 	required       = flag.Bool("js.required", false, "fail where Node.js or Chromium is missing, instead of skipping")
 )
 
-// listOptions are what the list of conformance.js is told.
+// listOptions are passed to the list in conformance.js.
 type listOptions struct {
 	Messages int `json:"messages"`
 	CutsMin  int `json:"cutsMin"`
-	// Package is the npm package whose WebSocket is to be used; empty: that of the platform.
+	// Package is the npm package whose WebSocket the client uses. If empty, it is that of the platform.
 	Package string `json:"package,omitempty"`
 }
 
@@ -38,14 +38,14 @@ func names() []string {
 	return strings.Split(*only, ",")
 }
 
-// result is that of one entry of a list.
+// result is the result of one entry of a list.
 type result struct {
 	Name, Error string
 	Ms          int
 	Figures     map[string]any
 }
 
-// judge fails for each entry that did, or that is one of all and was not run, and tells the figures.
+// judge fails the test for each entry that failed, and for each entry of all that was not run. It logs the figures.
 func judge(t *testing.T, where string, output []byte, all []string) {
 	t.Helper()
 	var results []result
@@ -72,7 +72,7 @@ func judge(t *testing.T, where string, output []byte, all []string) {
 	}
 }
 
-// missing skips a test, or fails it where everything is required.
+// missing skips a test. It fails the test if -required is set.
 func missing(t *testing.T, reason string) {
 	t.Helper()
 	if *required {
@@ -81,7 +81,7 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// wholeOnly skips a test with -short: TestInNode and TestInChromium are the share of make test.
+// wholeOnly skips a test with -short. TestInNode and TestInChromium are enough for make test.
 func wholeOnly(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -89,8 +89,8 @@ func wholeOnly(t *testing.T) {
 	}
 }
 
-// node returns the command of Node.js 20 or newer, or skips the test. An older one than 22 has a WebSocket behind a flag, which
-// this command gives.
+// node returns a command for Node.js 20 or newer, or skips the test. Versions before 22 have a WebSocket only
+// with a flag, which the command then sets.
 func node(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	binary, major := nodeVersion(t)
@@ -107,7 +107,7 @@ func command(t *testing.T, binary string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// nodeVersion returns the program and the version of Node.js, or skips the test where it is missing or too old.
+// nodeVersion returns the program and the version of Node.js. It skips the test if Node.js is missing or too old.
 func nodeVersion(t *testing.T) (binary string, major int) {
 	t.Helper()
 	binary, err := exec.LookPath("node")
@@ -130,7 +130,7 @@ func nodeVersion(t *testing.T) (binary string, major int) {
 	return binary, major
 }
 
-// inNode runs the lists with a command of Node.js; without parts, only the one against a real host.
+// inNode runs the lists with a command of Node.js. If parts is empty, it runs only the list against a real host.
 func inNode(t *testing.T, cmd *exec.Cmd, parts string, options listOptions) []byte {
 	t.Helper()
 	c := newControl(t)
@@ -151,7 +151,7 @@ func inNode(t *testing.T, cmd *exec.Cmd, parts string, options listOptions) []by
 	return out
 }
 
-// TestInNode: both lists in Node.js, and the decoder of the client beside package wire.
+// TestInNode runs both lists in Node.js, and compares the client's decoder with package wire.
 func TestInNode(t *testing.T) {
 	cmd := node(t)
 	units, seed := units(t)
@@ -165,8 +165,8 @@ func TestInNode(t *testing.T) {
 	t.Run("decoders", func(t *testing.T) { bothDecodersAgree(t, decoded, units, seed) })
 }
 
-// TestInNodeWithThePackageWS: the list of conformance.js with the option WebSocket, in a Node.js that has none of its own, as the
-// README says for Node.js 20.
+// TestInNodeWithThePackageWS runs the list of conformance.js with the option WebSocket. Node.js has no WebSocket of its
+// own then, as the README describes for Node.js 20.
 func TestInNodeWithThePackageWS(t *testing.T) {
 	wholeOnly(t)
 	binary, major := nodeVersion(t)

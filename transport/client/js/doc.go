@@ -1,8 +1,8 @@
-// Package js has the SDK for players in browsers and Node.js: @troupe/client, written in TypeScript (src), and built into one
-// file (dist/client.js) that a host serves at /client.js. The README beside it is for its users. Its behaviour and its
-// names are those of package client, and so are its tests, which run in Node.js and in Chromium: the list in test/conformance.js
-// against a real host, and the one in test/life.js in virtual time.
+// Package js contains the SDK for players in browsers and Node.js: @troupe/client, written in TypeScript (src) and
+// built into one file (dist/client.js). A host serves that file at /client.js. The README in this folder is for its
+// users. The SDK has the behaviour and the names of package client. It also has the same tests, which run in Node.js
+// and in Chromium: test/conformance.js against a real host, and test/life.js in virtual time.
 //
-// The TypeScript is bundled by the esbuild library that the script engine uses, so building and testing take no npm; only the
-// check of types does (make js). TestTheBundleIsCurrent says when dist/client.js is older than src, and writes it with -update.
+// The esbuild library that the script engine uses bundles the TypeScript. So building and testing need no npm; only type checking
+// does (make js). TestTheBundleIsCurrent fails if dist/client.js is older than src. With -update it writes dist/client.js.
 package js

@@ -15,14 +15,14 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// storage is put before the example: a frame shares the storage of its window, and must have a seat of its own.
+// storage is inserted before the example. A frame shares the sessionStorage of its window, but must have its own seat.
 const storage = `<script>
 if (self !== top) Object.defineProperty(self, 'sessionStorage', { value: { getItem: () => null, setItem() {}, removeItem() {} } })
 </script>
 `
 
-// watcher is added to the example: it opens a second window of it, cuts the network of the first, and reports when both
-// have seen each other and the first is back.
+// watcher is added to the example. It opens a second window of the example and cuts the network of the first one. It
+// reports when both have seen each other and the first one has reconnected.
 const watcher = `<script type="module">
 const status = document.querySelector('#status')
 const log = []
@@ -45,14 +45,14 @@ setInterval(() => {
 </script>
 </html>`
 
-// TestExample: the game of the example plays in two windows of a browser, and outlives a cut.
+// TestExample runs the game of the example in two windows of a browser. The game must survive a cut of the network.
 func TestExample(t *testing.T) {
 	wholeOnly(t)
 	playExample(t, false)
 }
 
-// TestExampleByHTTPS: so it does in a page that came by https, over wss. The browser trusts the host's authority because it is
-// installed there, and for no other reason.
+// TestExampleByHTTPS does the same with a page loaded over https, which uses wss. The browser trusts the host's
+// authority only because it is installed there.
 func TestExampleByHTTPS(t *testing.T) {
 	wholeOnly(t)
 	if !certutil() {
@@ -93,7 +93,7 @@ func playExample(t *testing.T, secure bool) {
 	})
 	server := httptest.NewUnstartedServer(mux)
 	if secure {
-		certs, err := tlsconf.Load(tlsconf.Options{Dir: cfg.TLS.Dir}) // those of the host
+		certs, err := tlsconf.Load(tlsconf.Options{Dir: cfg.TLS.Dir}) // the host's certificates
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,11 +23,10 @@ import (
 	"troupe/transport/host"
 )
 
-// patience bounds a step of a test; a longer one counts as failed.
+// patience is the limit of one step of a test. A step that takes longer counts as failed.
 const patience = time.Minute
 
-// control starts hosts and answers what the list of conformance.js asks, over HTTP: one method of the table for
-// each path.
+// control starts hosts and answers the requests of the list in conformance.js over HTTP. Each path has one method.
 type control struct {
 	*testing.T
 	mux    *http.ServeMux
@@ -46,10 +45,10 @@ type control struct {
 	stop  context.CancelFunc
 }
 
-// ahead is how far the partner of a stream may be before its peer: less than the host keeps for a player.
+// ahead is how many messages the partner of a stream may be ahead of its peer. It is less than the host keeps for a player.
 const ahead = 1000
 
-// question is what conformance.js may ask.
+// question is a request of conformance.js.
 type question struct {
 	Host, Game      string
 	PlayerSessionID string `json:"playerSessionId"`
@@ -64,7 +63,7 @@ func newControl(t *testing.T) *control {
 	c := &control{T: t, ctx: ctx, dir: t.TempDir(), cuts: 60 * time.Millisecond, hosts: map[string]*host.Host{}, games: map[string]messages.GameSessionID{}, stop: func() {}}
 	t.Cleanup(cancel)
 	var err error
-	if c.silent, err = net.Listen("tcp", "127.0.0.1:0"); err != nil { // nobody accepts
+	if c.silent, err = net.Listen("tcp", "127.0.0.1:0"); err != nil { // nothing accepts its connections
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.silent.Close() })
@@ -85,7 +84,7 @@ func newControl(t *testing.T) *control {
 	return c
 }
 
-// answers adds a question that may be asked.
+// answers adds a handler for a request.
 func (c *control) answers(path string, answer func(question) (any, error)) {
 	c.mux.HandleFunc("POST /"+path, func(w http.ResponseWriter, r *http.Request) {
 		var q question
@@ -102,7 +101,7 @@ func (c *control) answers(path string, answer func(question) (any, error)) {
 	})
 }
 
-// host returns a host by name, and starts it the first time.
+// host returns the host with the given name, and starts it if necessary.
 func (c *control) host(name string) (*host.Host, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +135,7 @@ func (c *control) host(name string) (*host.Host, error) {
 	return h, nil
 }
 
-// seat reserves a seat in a game session of its own, or in the one with a name.
+// seat reserves a seat, in a new game session or in the one with the given name.
 func (c *control) seat(q question) (any, error) {
 	h, err := c.host(q.Host)
 	if err != nil {
@@ -204,14 +203,14 @@ func (c *control) drain(question) (any, error) {
 	return struct{}{}, err
 }
 
-// partnerEnd is what the partner of a stream has received.
+// partnerEnd reports what the partner of a stream has received.
 type partnerEnd struct {
 	Received int `json:"received"`
 	err      error
 }
 
-// partner adds a player of the Go SDK to a game session. It exchanges numbered messages with a peer, while the
-// proxy cuts that one's connections.
+// partner adds a player with the Go SDK to a game session. It exchanges numbered messages with a peer,
+// while the proxy cuts the peer's connections.
 func (c *control) partner(q question) (any, error) {
 	answer, err := c.seat(q)
 	if err != nil {
@@ -234,7 +233,7 @@ func (c *control) partner(q question) (any, error) {
 				time.Sleep(time.Millisecond)
 			}
 			if n%5 == 0 {
-				time.Sleep(time.Millisecond) // or it would be over before there are many cuts
+				time.Sleep(time.Millisecond) // otherwise it would end before there are many cuts
 			}
 			if p.Send(ctx, client.Message{OpCode: 82, TargetPlayer: q.Peer, Payload: binary.LittleEndian.AppendUint32(nil, uint32(n))}) != nil {
 				return
@@ -275,7 +274,7 @@ func (c *control) partner(q question) (any, error) {
 	return map[string]int32{"peer": p.PeerID()}, nil
 }
 
-// partnerEnds waits until the partner has received and sent everything, and ends the cuts.
+// partnerEnds waits until the partner has received and sent everything, and then stops the cuts.
 func (c *control) partnerEnds(question) (any, error) {
 	end := <-c.ends
 	c.stop()

@@ -13,7 +13,7 @@ var (
 	goTest = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 )
 
-// entries returns the names of the entries of lists in test.
+// entries returns the names of the entries in lists of the folder test.
 func entries(t *testing.T, files ...string) (names []string) {
 	t.Helper()
 	for _, file := range files {
@@ -32,7 +32,7 @@ func entries(t *testing.T, files ...string) (names []string) {
 	return names
 }
 
-// counterparts are the entries of the lists that try what a test of the Go SDK tries.
+// counterparts maps tests of the Go SDK to the entries of the lists that test the same.
 var counterparts = map[string]string{
 	"TestPlays": "talk groups handlersAfterConnect", "TestEnds": "closeIsALeave abortIsALoss hostDrains", "TestBackPressure": "handlersAfterConnect", "TestAHostThatReadsNothing": "sendWhileAway", "TestDialAgain": "hangingConnection",
 
@@ -54,7 +54,7 @@ var counterparts = map[string]string{
 	"TestCloseDuringAMove": "closeDuringAMove closeWhileMoving", "TestALossDuringAMoveIsNotTheEnd": "lossDuringAMove", "TestPolicy": "policy", "TestDefaults": "policy",
 }
 
-// withoutCounterpart are tests of the Go SDK that the lists have no entry for, by the reason.
+// withoutCounterpart has the tests of the Go SDK without an entry in the lists, grouped by the reason.
 var withoutCounterpart = map[string]string{
 	"this client has no UDP and no DTLS": `TestWithoutUDPEverythingGoesByWebSocket TestFastCounts
 		TestAFastHandshakeRepeatsUntilItIsAnswered TestSecureFastCarriesMessages TestSecureFastRepeats TestSecureFastAnsweredByWebSocket
@@ -74,7 +74,7 @@ var withoutCounterpart = map[string]string{
 	"not tried for this client": `TestALoginAnswerCountsIfTheHostClosesAtOnce TestDroppedAtOnce TestStorm TestATakeoverAfterARefusalIsTheEnd`,
 }
 
-// onlyHere are entries without a test of the Go SDK.
+// onlyHere has the entries without a test of the Go SDK, each with the reason.
 var onlyHere = map[string]string{
 	"closeWhileToldOfANewConnection": "events are calls", "closeWhenReconnected": "events are calls", "networkChangedInReconnected": "events are calls",
 	"gapInMove": "events are calls", "moveSignalBehindAnotherMove": "a matter of promises",
@@ -82,7 +82,8 @@ var onlyHere = map[string]string{
 	"silenceInAHiddenPage": "timers of the platform", "silenceTime": "this client asks the host by itself",
 }
 
-// TestTheListsAreThoseOfTheGoSDK: each test of the Go SDK has an entry here, or a reason why not; and each entry has a test there.
+// TestTheListsAreThoseOfTheGoSDK checks that each test of the Go SDK has an entry in the lists or a reason for having
+// none. It also checks that each entry has a test of the Go SDK or a reason.
 func TestTheListsAreThoseOfTheGoSDK(t *testing.T) {
 	files, err := filepath.Glob("../*_test.go")
 	if err != nil || len(files) < 10 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What npm packs has the licence, which is the one of the project: npm takes no file from outside the folder.
+// The npm package must contain the licence of the project. It has a copy, because npm packs no file from outside the folder.
 func TestThePackageHasTheLicence(t *testing.T) {
 	ours, err := os.ReadFile("LICENSE")
 	if err != nil {

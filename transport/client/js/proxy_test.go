@@ -97,7 +97,7 @@ func (p *proxy) copy(to, from net.Conn) {
 	}
 }
 
-// freeze makes all connections, also new ones, carry nothing more and look alive.
+// freeze makes all connections, including new ones, forward nothing while they stay open. freeze(false) ends that.
 func (p *proxy) freeze(frozen bool) {
 	p.mu.Lock()
 	p.frozen = frozen
@@ -105,7 +105,7 @@ func (p *proxy) freeze(frozen bool) {
 	p.thawed.Broadcast()
 }
 
-// cut resets all connections; what is under way is lost.
+// cut resets all connections. Data in flight is lost.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *pair) reset() {
 	}
 }
 
-// cutAgain cuts until ctx ends, at random times.
+// cutAgain calls cut at random times until ctx ends.
 func (p *proxy) cutAgain(ctx context.Context, mean time.Duration) {
 	for {
 		wait := time.NewTimer(rand.N(2 * mean))

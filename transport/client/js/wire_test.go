@@ -17,7 +17,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// decoded is a packet as both decoders are to see it; nil if it is refused. Numbers of 64 bits are floats, as in JavaScript.
+// decoded is the expected result of both decoders for a unit; nil if the unit is refused. Numbers
+// of 64 bits are floats, as in JavaScript.
 type decoded struct {
 	OpCode        int32   `json:"opCode"`
 	Sequence      int32   `json:"sequence"`
@@ -31,9 +32,9 @@ type decoded struct {
 	Inner         string  `json:"inner"`
 	RelSeq        float64 `json:"relSeq"`
 	Ack           float64 `json:"ack"`
-	// Again is the unit that the encoder makes of it.
+	// Again is the unit that the encoder makes from it.
 	Again string `json:"again"`
-	// Membership and Login are the inner messages that a client reads.
+	// Membership and Login are the inner messages that a client parses.
 	Membership *membership `json:"membership,omitempty"`
 	Login      *answer     `json:"login,omitempty"`
 }
@@ -56,7 +57,7 @@ type answer struct {
 	Lost           float64 `json:"lost"`
 }
 
-// decode is what package wire says of a unit.
+// decode returns what package wire decodes from a unit.
 func decode(t *testing.T, unit []byte) *decoded {
 	t.Helper()
 	var h wire.Header
@@ -69,7 +70,7 @@ func decode(t *testing.T, unit []byte) *decoded {
 		ClientVersion: h.ClientVersion, Payload: hex.EncodeToString(h.Payload), Command: int(h.Command), Inner: hex.EncodeToString(h.Inner),
 		RelSeq: float64(h.RelSeq), Ack: float64(h.Ack),
 	}
-	if max(h.RelSeq, h.Ack) < 1<<53 { // others are not exact there
+	if max(h.RelSeq, h.Ack) < 1<<53 { // JavaScript cannot represent larger numbers exactly
 		d.Again = hex.EncodeToString(wire.AppendMessage(nil, &h))
 	}
 	switch h.Command {
@@ -89,7 +90,7 @@ func decode(t *testing.T, unit []byte) *decoded {
 	return d
 }
 
-// vectors are the units of realtime.md 14.2, and the corpora of the fuzz targets of package wire.
+// vectors returns the units of realtime.md 14.2 and of the fuzz corpora of package wire.
 func vectors(t *testing.T) (units [][]byte) {
 	t.Helper()
 	spec, err := os.ReadFile("../../../docs/spec/realtime.md")
@@ -132,7 +133,7 @@ func vectors(t *testing.T) (units [][]byte) {
 	return units
 }
 
-// random makes a packet, or damages one.
+// random returns a random packet or a damaged known one.
 func random(r *rand.Rand, known [][]byte) []byte {
 	number := func() int32 {
 		return []int32{0, 1, -1, r.Int32(), -r.Int32(), 300, -13}[r.IntN(7)]
@@ -163,7 +164,7 @@ func random(r *rand.Rand, known [][]byte) []byte {
 	default:
 		unit = bytes.Clone(known[r.IntN(len(known))])
 	}
-	for range r.IntN(4) { // half of them stay whole, about
+	for range r.IntN(4) { // about half of them stay intact
 		if len(unit) == 0 || r.IntN(2) == 0 {
 			break
 		}
@@ -176,13 +177,13 @@ func random(r *rand.Rand, known [][]byte) []byte {
 		case 2:
 			unit = append(unit[:at], append(text(5), unit[at:]...)...)
 		case 3:
-			unit = protowire.AppendBytes(nil, append(bytes.Clone(unit[min(1, len(unit)):]), unit[min(1, len(unit)):]...)) // the same fields twice
+			unit = protowire.AppendBytes(nil, append(bytes.Clone(unit[min(1, len(unit)):]), unit[min(1, len(unit)):]...)) // each field twice
 		}
 	}
 	return unit
 }
 
-// units are those of the specification, the corpora of the fuzz targets, and random ones.
+// units returns the units of vectors and random ones.
 func units(t *testing.T) (all [][]byte, seed uint64) {
 	t.Helper()
 	seed = rand.Uint64()
@@ -199,8 +200,8 @@ func units(t *testing.T) (all [][]byte, seed uint64) {
 	return all, seed
 }
 
-// bothDecodersAgree: the client's decoder, with a line for each unit, and package wire see the same in it, or both refuse it, and make the same
-// bytes of the same packet.
+// bothDecodersAgree compares the client's decoder with package wire. out has one line for each unit. Both must decode
+// the same, or both must refuse the unit. Both must encode the same packet to the same bytes.
 func bothDecodersAgree(t *testing.T, out string, units [][]byte, seed uint64) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != len(units) {

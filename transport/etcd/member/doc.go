@@ -1,3 +1,4 @@
-// Package member runs one member of etcd, in the process that calls it, with the settings that a cluster needs (docs/spec/cluster.md 13),
-// and takes and restores snapshots. It owns the member's directory. It knows nothing of what is stored.
+// Package member runs one member of etcd in the calling process, with the settings that a cluster needs
+// (docs/spec/cluster.md 13). It also takes and restores snapshots. It owns the member's directory, and
+// attaches no meaning to the stored data.
 package member

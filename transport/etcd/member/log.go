@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// core writes what etcd logs, from warnings on, to the log of the process.
+// core passes etcd's log messages, from level warn on, to the log of the process.
 type core struct {
 	log     zerolog.Logger
 	closing *atomic.Bool // the member closes: its listeners report that as errors

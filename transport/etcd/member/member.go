@@ -20,28 +20,28 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Options describe a member.
+// Options configures a member.
 type Options struct {
-	Name    string            // unique among the members; "": "etcd"
-	Dir     string            // of its data; made if it is missing
-	Client  string            // URL that it listens on, and where nodes reach it; port 0 takes any
-	Peer    string            // URL that it listens on for other members; port 0 takes any for a member that is alone
-	Peers   map[string]string // the URLs by which the members reach each other, by name, this member included; empty: it is alone
-	Joins   bool              // to members that run already, instead of beginning with them
-	TLS     TLS               // for nodes, where Client is https
-	Peering TLS               // for members, where Peer is https
-	Quick   bool              // no fsync and short ticks, for tests and for what need not outlive a crash
+	Name    string            // unique among the members; default "etcd"
+	Dir     string            // data directory, which is created if it is missing
+	Client  string            // URL that the member listens on and that nodes connect to; with port 0, any free port
+	Peer    string            // URL that the member listens on for other members; port 0, for any free port, only without others
+	Peers   map[string]string // name -> URL by which the members, this one included, reach each other; empty for a single member
+	Joins   bool              // whether it joins running members instead of forming a new cluster with them
+	TLS     TLS               // for connections of nodes, if Client is https
+	Peering TLS               // for connections between members, if Peer is https
+	Quick   bool              // no fsync and short ticks, for tests and for data that need not survive a crash
 	Log     zerolog.Logger
 }
 
-// TLS names files in PEM. Both sides show certificates of the authority.
+// TLS names PEM files. Client and server must both present certificates of the authority CA.
 type TLS struct{ CA, Cert, Key string }
 
 func (t TLS) info() transport.TLSInfo {
 	return transport.TLSInfo{TrustedCAFile: t.CA, CertFile: t.Cert, KeyFile: t.Key, ClientCertAuth: t.CA != ""}
 }
 
-// Member is a member that runs. Its methods may be called from any goroutine.
+// Member is a running member. It is safe for concurrent use.
 type Member struct {
 	etcd    *embed.Etcd
 	once    sync.Once
@@ -49,11 +49,12 @@ type Member struct {
 }
 
 const (
-	quota      = 4 << 30 // bytes of the database
+	quota      = 4 << 30 // maximum size of the database in bytes
 	compaction = "10m"
 )
 
-// Start runs a member and returns when it serves: with others, once a majority has started. The member outlives ctx.
+// Start runs a member. It returns when the member serves requests. With several members, that takes until a
+// majority has started. The member keeps running after ctx ends.
 func Start(ctx context.Context, o Options) (*Member, error) {
 	config, err := o.config()
 	if err == nil {
@@ -84,7 +85,7 @@ func Start(ctx context.Context, o Options) (*Member, error) {
 	case <-ctx.Done():
 		err = fmt.Errorf("no majority of %s answers: %w", strings.Join(slices.Sorted(maps.Keys(o.Peers)), ", "), ctx.Err())
 	}
-	etcd.Server.Stop() // Close would wait until it is ready
+	etcd.Server.Stop() // Close would wait until the member is ready
 	m.Close()
 	return nil, fmt.Errorf("etcd: %w", err)
 }
@@ -160,7 +161,7 @@ func (o Options) config() (*embed.Config, error) {
 	return c, nil
 }
 
-// members returns the members in the form of etcd.
+// members returns the list of members in etcd's format.
 func (o Options) members(name string) (string, error) {
 	if len(o.Peers) == 0 {
 		return name + "=" + o.Peer, nil
@@ -178,7 +179,7 @@ func (o Options) members(name string) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
-// Client returns the URL at which nodes reach the member.
+// Client returns the URL that nodes connect to.
 func (m *Member) Client() string {
 	scheme := m.etcd.Config().ListenClientUrls[0].Scheme
 	return scheme + "://" + m.etcd.Clients[0].Addr().String()

@@ -84,11 +84,12 @@ func syncDir(dir string) error {
 	return errors.Join(fileutil.Fsync(f), f.Close())
 }
 
-// revisionBump is added to the revision that a restored member begins with, so that it is greater than any that a node has seen.
+// revisionBump is added to the revision of a restored member. The result is higher than any revision that a
+// node has seen.
 const revisionBump = 1_000_000_000
 
-// Restore makes the directory of a member from a snapshot. The directory must be empty or not exist; if Restore fails, it is as it was. The
-// options are those that the member is started with. Watches that began before the snapshot begin anew.
+// Restore creates a member's directory from a snapshot. The directory must not exist. o must be the options
+// with which the member will be started. Watches that began before the snapshot must be restarted.
 func Restore(o Options, file string) error {
 	if err := o.restore(file); err != nil {
 		return fmt.Errorf("etcd: %w", err)

@@ -1,3 +1,3 @@
-// Package list is a linked list whose elements bring their own links, so that adding one allocates nothing and taking one out searches for
-// nothing. Listeners keep in such lists, oldest first, the connections of which one may have to give way.
+// Package list is a linked list whose elements contain their own links. So adding an element allocates nothing, and removing
+// one needs no search. Listeners use such lists, ordered by age, for connections of which one may have to be evicted.
 package list

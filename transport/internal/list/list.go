@@ -2,18 +2,18 @@ package list
 
 import "iter"
 
-// List keeps elements in the order in which they were added. The zero value is empty. Not safe for concurrent use.
+// List keeps elements in the order in which they were added. The zero value is empty. It is not safe for concurrent use.
 type List[T any] struct{ first, last *Link[T] }
 
-// Link is an element's place in a List. The zero value is in none. An element that is in
-// several lists has a Link for each.
+// Link is an element's place in a List. The zero value is in no list. An element in several
+// lists has one Link for each.
 type Link[T any] struct {
 	in           *List[T]
 	older, newer *Link[T]
 	element      T
 }
 
-// Add puts an element at the end. Its link must not be in a list.
+// Add appends an element. Its link must not be in a list.
 func (l *List[T]) Add(k *Link[T], element T) {
 	*k = Link[T]{in: l, older: l.last, element: element}
 	if l.last != nil {
@@ -24,7 +24,7 @@ func (l *List[T]) Add(k *Link[T], element T) {
 	l.last = k
 }
 
-// Remove takes an element out. It does nothing if the link is not in the list.
+// Remove removes an element. It does nothing if the link is not in this list.
 func (l *List[T]) Remove(k *Link[T]) {
 	if k.in != l {
 		return
@@ -42,7 +42,7 @@ func (l *List[T]) Remove(k *Link[T]) {
 	*k = Link[T]{}
 }
 
-// First returns the element that has been in the list for the longest, the zero value if there is none.
+// First returns the oldest element, or the zero value if the list is empty.
 func (l *List[T]) First() (element T) {
 	if l.first != nil {
 		element = l.first.element
@@ -50,7 +50,7 @@ func (l *List[T]) First() (element T) {
 	return element
 }
 
-// All returns the elements, oldest first. Only the one in hand may be removed meanwhile.
+// All returns the elements, oldest first. During the iteration, only the current element may be removed.
 func (l *List[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for k := l.first; k != nil; {

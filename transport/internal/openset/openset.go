@@ -20,10 +20,11 @@ type Conn interface {
 type Set[C Conn] struct {
 	mu    sync.Mutex
 	conns map[C]struct{}
-	empty chan struct{} // closed when conns is empty; made by Wait
+	empty chan struct{} // closed when conns is empty; created by Wait
 }
 
-// Add adds an open connection. Like Remove it is no method: a listener that embeds a Set has only the methods for its users.
+// Add adds an open connection. Add and Remove are functions rather than methods, so that a
+// listener that embeds a Set does not export them.
 func Add[C Conn](s *Set[C], c C) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +34,7 @@ func Add[C Conn](s *Set[C], c C) {
 	s.conns[c] = struct{}{}
 }
 
-// Remove removes a connection that has ended. It does nothing if the set does not have it.
+// Remove removes a connection that has ended. It does nothing if the connection is not in the set.
 func Remove[C Conn](s *Set[C], c C) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +52,7 @@ func (s *Set[C]) Len() int {
 	return len(s.conns)
 }
 
-// CloseAll closes every open connection with a reason, and returns without waiting for their ends.
+// CloseAll closes every open connection with a reason. It does not wait until they have ended.
 func (s *Set[C]) CloseAll(reason messages.CloseReason) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.conns))
@@ -61,8 +62,8 @@ func (s *Set[C]) CloseAll(reason messages.CloseReason) {
 	}
 }
 
-// Wait returns once no connection is open, or with an error when ctx ends before. Call it once no more connections are added, and
-// after CloseAll.
+// Wait waits until no connection is open, or returns an error if ctx ends first. Call it after
+// CloseAll, when no more connections are added.
 func (s *Set[C]) Wait(ctx context.Context) error {
 	for {
 		s.mu.Lock()

@@ -1,5 +1,4 @@
-// Package serviceapitest calls a service API from outside, with the clients its
-// users have: the AWS SDK for Go and the one for JavaScript. It knows a base
-// address and a fleet id and nothing of the server, so the same checks run
-// against a fake backend and against a whole host. Tests only.
+// Package serviceapitest calls a service API from outside, with the clients of its users: the AWS SDKs for Go
+// and for JavaScript. It only needs a base address and a fleet id, so the same checks run against a fake
+// backend and against a complete host. It is for tests only.
 package serviceapitest

@@ -20,12 +20,11 @@ const (
 	installFor = 5 * time.Minute
 )
 
-// Node is an installed copy of testdata/js: @aws-sdk/client-gamelift at pinned
-// versions and the scripts.
+// Node is an installed copy of testdata/js: the scripts, and @aws-sdk/client-gamelift at pinned versions.
 type Node struct{ dir string }
 
-// InstallNode installs the script's packages into a temporary directory. Only a
-// missing node or npm skips the test; a registry that does not answer fails it.
+// InstallNode installs the scripts and their packages into a temporary directory. If node or npm is missing,
+// it skips the test. If the package registry does not respond, it fails the test.
 func InstallNode(tb testing.TB) *Node {
 	tb.Helper()
 	for _, tool := range []string{"node", "npm"} {
@@ -52,10 +51,11 @@ func InstallNode(tb testing.TB) *Node {
 	return n
 }
 
-// Dir is where the packages are: a script in it may import them.
+// Dir returns the directory of the packages. Scripts in it can import them.
 func (n *Node) Dir() string { return n.dir }
 
-// Run runs a command in Dir, with environment variables more. It returns what the command prints, and fails the test if that fails.
+// Run runs a command in Dir with additional environment variables, and returns its output. An error of the
+// command fails the test.
 func (n *Node) Run(tb testing.TB, limit time.Duration, env []string, name string, args ...string) []byte {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -9,9 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 )
 
-// SDKClient returns the AWS SDK's client, which speaks RPC v2 CBOR, pointed at a
-// base address. It makes one attempt per call, so that refusals which the SDK
-// takes for throttling come back at once; options are applied last. Its
+// SDKClient returns an AWS SDK client for endpoint, which uses RPC v2 CBOR. It makes one attempt per call:
+// the SDK would otherwise retry errors that it regards as throttling. options are applied last. The
 // connections are closed when the test ends.
 func SDKClient(tb testing.TB, endpoint string, options ...func(*gamelift.Options)) *gamelift.Client {
 	tb.Helper()

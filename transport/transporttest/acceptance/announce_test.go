@@ -8,7 +8,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// D-111, D-112: what the original does not send is off, and can be switched on.
+// D-111, D-112: messages that GameLift does not send are off by default, and can be switched on.
 func TestAnnouncementsAreSwitches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {

@@ -28,7 +28,7 @@ import (
 
 const apiSecret = "canary-secret-of-the-api-key"
 
-// keyed calls the API of a host with a key.
+// keyed calls the API of a host with an access key.
 func keyed(h *testHost, url, id, secret string, client *http.Client) error {
 	h.Helper()
 	o := gamelift.Options{
@@ -90,7 +90,7 @@ func TestAPIWithKeys(t *testing.T) {
 	})
 }
 
-// With TLS nobody on the way reads along; and the name on the certificate counts.
+// With TLS the traffic is encrypted, and the client checks the name in the certificate.
 func TestAPIWithTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {
@@ -134,7 +134,7 @@ func TestSecretFileIsTheOwnersAlone(t *testing.T) {
 	})
 }
 
-// Nothing that a host logs, at any level, has the secret of a key in it.
+// A host's log contains no secret of an access key, at any level.
 // RL-213.
 func TestHostLogKeepsSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestHostLogKeepsSecrets(t *testing.T) {
 	})
 }
 
-// Nor has it the id of a player session in full, whatever becomes of its player.
+// The log contains no complete player session id, whatever happens to the player.
 // RL-213.
 func TestHostLogKeepsPlayerSessionIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestHostLogKeepsPlayerSessionIDs(t *testing.T) {
 		h.expectRefused(h.dial(ids[0], stock.Options{NoUDP: true}))
 		welcome.Store(true)
 		first := h.join(ids[0], stock.Options{NoUDP: true})
-		h.join(ids[0], stock.Options{NoUDP: true}) // takes over
+		h.join(ids[0], stock.Options{NoUDP: true}) // takes over the connection
 		h.awaitClose(first, messages.CloseTakenOver)
 		h.join(ids[1], stock.Options{NoUDP: true}).Kill()
 		h.host.Close()

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// idleConns opens n connections to the API from one address, and sends each the
-// same bytes.
+// idleConns opens n connections to the API from one address and sends the same bytes on each.
 func (h *testHost) idleConns(n int, from, send string) {
 	h.Helper()
 	for range n {
@@ -29,7 +28,7 @@ func (h *testHost) idleConns(n int, from, send string) {
 	}
 }
 
-// page asks for a page on a new connection from an address.
+// page requests a page on a new connection from an address.
 func (h *testHost) page(from, path string) (status int, text string) {
 	h.Helper()
 	t := &http.Transport{DisableKeepAlives: true,
@@ -50,8 +49,8 @@ func (h *testHost) page(from, path string) (status int, text string) {
 	return resp.StatusCode, string(b)
 }
 
-// One address that holds as many connections to the API as it can takes it from
-// nobody: not from probes, also at the same address, and not from callers.
+// An address that opens as many connections to the API as possible blocks nobody: neither health probes, also
+// from that address, nor other callers.
 func TestIdleConnectionsDoNotTakeTheAPI(t *testing.T) {
 	for name, send := range map[string]string{
 		"silent": "", "half a header": "POST / HTTP/1.1\r\nHost: x\r\n",
@@ -61,9 +60,9 @@ func TestIdleConnectionsDoNotTakeTheAPI(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			h := startHost(t, nil, nil)
 			h.T = t
-			n := 300 // more than one address may have
+			n := 300 // more than the limit for one address
 			if send == "" {
-				n = 1100 // more than there may be
+				n = 1100 // more than the limit for all connections
 			}
 			h.idleConns(n, "127.0.0.5", send)
 			for _, from := range []string{"127.0.0.5", "127.0.0.1"} {
@@ -78,7 +77,7 @@ func TestIdleConnectionsDoNotTakeTheAPI(t *testing.T) {
 	}
 }
 
-// A caller who comes again and again finds its connection open.
+// The connection of a caller with regular requests stays open.
 func TestConnectionsInUseStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, nil, nil)
@@ -100,7 +99,7 @@ func TestConnectionsInUseStay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ask("first") // at once: a connection that has asked for nothing is closed after 5 s
+		ask("first") // immediately, because a connection without a request is closed after 5 s
 		for i := range 5 {
 			h.idleConns(250, fmt.Sprintf("127.0.0.%d", 10+i), "")
 			ask(fmt.Sprintf("round %d", i))

@@ -19,15 +19,16 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// arenaGame is a match of eight that is played: the game session, and players with their seats.
+// arenaGame is a match of eight players that is being played.
 type arenaGame struct {
 	*testHost
 	id      string
-	seats   map[string]string // by player
+	seats   map[string]string // player -> player session
 	clients map[string]*stock.Client
 }
 
-// arena makes a configuration arena of a queue, four against four, and lets eight players play.
+// arena creates a matchmaking configuration named arena for a queue, four against four, and lets eight
+// players play.
 func (h *testHost) arena(queue string, in *gamelift.CreateMatchmakingConfigurationInput) *arenaGame {
 	h.Helper()
 	if _, err := h.api.CreateMatchmakingRuleSet(h.context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("arena"), RuleSetBody: aws.String(teams)}); err != nil {
@@ -49,7 +50,7 @@ func (h *testHost) arena(queue string, in *gamelift.CreateMatchmakingConfigurati
 	return g
 }
 
-// joins lets the player of a ticket play.
+// joins lets the player of a ticket join and play.
 func (g *arenaGame) joins(ticket types.MatchmakingTicket) {
 	g.Helper()
 	seat := *ticket.GameSessionConnectionInfo.MatchedPlayerSessions[0].PlayerSessionId
@@ -67,7 +68,7 @@ type arenaData struct {
 	}
 }
 
-// data returns the matchmaker data, and the names of all players in it.
+// data returns the matchmaker data and the names of all players in it.
 func (g *arenaGame) data() (d arenaData, players string) {
 	g.Helper()
 	if err := json.Unmarshal([]byte(*g.game(g.id).MatchmakerData), &d); err != nil {
@@ -81,8 +82,9 @@ func (g *arenaGame) data() (d arenaData, players string) {
 	return d, players
 }
 
-// leave lets player-2 leave, while player-5 has lost its connection. The seat of player-2 goes to the new player, who plays with
-// the others, and another one waits on: player-5 comes back to its own seat.
+// leave makes player-2 leave while player-5 is disconnected. fill starts the backfill. A new player gets the
+// slot of player-2 and plays with the others. A second new player keeps waiting, because player-5 returns to
+// its own slot.
 func (g *arenaGame) leave(fill func()) {
 	g.Helper()
 	g.clients["player-5"].Kill()
@@ -113,7 +115,7 @@ func (g *arenaGame) leave(fill func()) {
 	delete(g.clients, "player-2")
 }
 
-// updates are what a game was told, as "REASON team".
+// updated records the game's updates as "REASON team".
 type updated struct {
 	script.Base
 	told chan string
@@ -143,8 +145,8 @@ func (u *updated) OnUpdateGameSession(g *messages.GameSession, update script.Upd
 	u.told <- text
 }
 
-// A match of eight plays, one leaves, the back end asks for backfill, and the seat is filled; the one who lost its connection keeps
-// its seat. FM-112, FM-31, FM-28.
+// Eight players play a match and one leaves. The backend requests backfill, which fills the slot. A
+// disconnected player keeps its slot. FM-112, FM-31, FM-28.
 func TestTheBackEndFillsASeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &updated{told: make(chan string, 16)}
@@ -198,7 +200,7 @@ func TestTheBackEndFillsASeat(t *testing.T) {
 	})
 }
 
-// The same with automatic backfill, and with a script that asks for it. FM-33, FM-115.
+// The same with automatic backfill, and with a script that requests backfill. FM-33, FM-115.
 func TestASeatIsFilledForAScript(t *testing.T) {
 	const game = `
 		let session;
@@ -236,7 +238,7 @@ func TestASeatIsFilledForAScript(t *testing.T) {
 			}
 			g.clients["player-3"].Close()
 			h.reach(types.MatchmakingConfigurationStatusCompleted, "late")
-			// FM-115: the id that the data has ends automatic backfill.
+			// FM-115: using the ticket id from the matchmaker data stops automatic backfill.
 			g.clients["player-1"].Close()
 			h.until("automatic backfill is stopped", func() error {
 				d, players := g.data()
@@ -253,8 +255,8 @@ func TestASeatIsFilledForAScript(t *testing.T) {
 	}
 }
 
-// D-324: a player loses its connection, and asks for a match again instead of coming back: backfill finds its own game. It gets the
-// seat that waits for it, and its peer id; another player gets the free seat.
+// D-324: a player loses its connection and requests a match again instead of reconnecting. Backfill finds the
+// player's own game session. The player gets its own slot and peer id, and another player gets the free slot.
 func TestAPlayerIsMatchedIntoItsOwnGame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Reconnect.Window = 5 * time.Minute }, nil)

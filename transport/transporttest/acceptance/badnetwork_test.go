@@ -21,13 +21,13 @@ import (
 
 var errNoSocket = errors.New("too many open files")
 
-// faulty is a network whose sockets fail, to be opened or once they are open.
+// faulty is a network whose sockets fail, either when they are opened or later.
 type faulty struct {
 	memnet.Machine
-	failAt, opened int           // sockets, counted from 1; the one that fails
-	slow           time.Duration // to open a socket
+	failAt, opened int           // number of the socket that fails, counted from 1; number of sockets so far
+	slow           time.Duration // time to open a socket
 	open           atomic.Int64
-	broken         atomic.Bool // nobody is accepted, and datagrams are lost with an error
+	broken         atomic.Bool // no connection is accepted, and datagrams are lost with an error
 }
 
 func newFaulty(t *testing.T) *faulty { return &faulty{Machine: newNetwork(t)} }
@@ -100,10 +100,11 @@ func (c *faultyPackets) Close() error {
 	return c.PacketConn.Close()
 }
 
-// sockets are those of a host with every listener, by the key of each, in the order in which they are opened.
+// sockets are the configuration keys of a host's listeners, in the order in which the sockets are opened.
 var sockets = []string{"websocket.addr", "fast.addr", "wss.addr", "dtls.addr", "api.addr", "kcp.addr"}
 
-// A host that does not get one of its sockets does not start, says which, and leaves none of the others open.
+// If a host cannot open one of its sockets, its start fails with an error that names the key. The sockets
+// opened before are closed.
 func TestAHostWithoutASocketDoesNotStart(t *testing.T) {
 	for i, key := range sockets {
 		bubble(t, key, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestAHostWithoutASocketDoesNotStart(t *testing.T) {
 	}
 }
 
-// A host that gets its sockets late starts late, and whoever plays then notices nothing.
+// If sockets open slowly, the host starts late, and players notice nothing afterwards.
 func TestAHostWhoseNetworkIsSlowStartsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaulty(t)
@@ -145,7 +146,8 @@ func TestAHostWhoseNetworkIsSlowStartsLate(t *testing.T) {
 	})
 }
 
-// While a host gets no connections and no datagrams, those who play go on by their WebSockets. Afterwards all is as before.
+// While a host receives no connections and no datagrams, players can still play over their WebSockets.
+// Afterwards everything works again.
 func TestAHostWhoseSocketsFailGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaulty(t)
@@ -160,7 +162,8 @@ func TestAHostWhoseSocketsFailGoesOn(t *testing.T) {
 				c.Kill()
 				t.Fatal("somebody is accepted")
 			}
-			h.send(p[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: fmt.Append(nil, n), Via: stock.ChannelUDP}) // is lost
+			// this message is lost
+			h.send(p[0], stock.Message{OpCode: 10, TargetPlayer: 2, Payload: fmt.Append(nil, n), Via: stock.ChannelUDP})
 			h.talk(p[0], p[1])
 			time.Sleep(time.Second)
 		}
@@ -180,7 +183,7 @@ func TestAHostWhoseSocketsFailGoesOn(t *testing.T) {
 	})
 }
 
-// A host whose API fails says so to the process, and ends in order.
+// A host whose API fails reports it to the process, and stops in an orderly way.
 func TestAHostWithoutItsAPISaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, said := newFaulty(t), make(chan string, 2)
@@ -202,7 +205,7 @@ func TestAHostWithoutItsAPISaysSo(t *testing.T) {
 		if reason := <-said; reason != "api listener failed: "+errNoSocket.Error() {
 			t.Error(reason)
 		}
-		h.talk(p[0], p[1]) // until the process ends the host
+		h.talk(p[0], p[1]) // players still play until the process stops the host
 		h.host.Close()
 		if n := f.open.Load(); n != 0 {
 			t.Errorf("%d sockets are open after the host", n)

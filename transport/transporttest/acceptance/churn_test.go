@@ -38,53 +38,55 @@ var (
 
 const (
 	churnRoom   = 10
-	churnWindow = 3 * time.Second // a tenth of the default, as all times of the test
-	churnRate   = 2 * time.Second // between two messages of a player
+	churnWindow = 3 * time.Second // like all times in this test, a tenth of the default
+	churnRate   = 2 * time.Second // interval of a player's messages
 
 	churnSamples = 36
-	// churnShort is a run whose first third is shorter than the API keeps answers for callers that ask again (5 min). Its
-	// callers have no invocation id, or the kept answers would grow through most of the run.
+	// churnShort is a duration whose first third is shorter than the 5 minutes for which the API stores
+	// responses for repeated calls. In such a run, callers use no invocation id. Otherwise the stored
+	// responses would grow during most of the run.
 	churnShort = 20 * time.Minute
 )
 
-// churner is one player: it sends numbered messages to its game, and checks those of the others.
+// churner is a player. It sends numbered messages to its game, and checks those of the others.
 type churner struct {
 	c    *client.Client
-	from uint64 // says who it is
+	from uint64 // identifies the sender
 }
 
-// churnGame is one game session and its players.
+// churnGame is a game session and its players.
 type churnGame struct {
 	mu      sync.Mutex // held while its players change
 	id      string
 	players []*churner
 }
 
-// churn is the run.
+// churn is the state of the run.
 type churn struct {
 	*testing.T
 	h        *testHost
 	ctx      context.Context
-	next     atomic.Uint64 // of churner.from
+	next     atomic.Uint64 // last value of churner.from
 	games    []*churnGame
-	turn     int // of the next game to end
+	turn     int // index of the game to end next
 	working  sync.WaitGroup
 	slots    chan struct{}
-	idle     *http.Transport // of the API's clients; its idle connections are closed before each sample
+	idle     *http.Transport // transport of the API clients; its idle connections are closed before each sample
 	messages atomic.Int64
-	wrong    atomic.Int64 // lost, twice or out of order
-	failed   atomic.Int64 // actions
+	wrong    atomic.Int64 // messages lost, duplicated or out of order
+	failed   atomic.Int64 // failed actions
 	cuts     atomic.Int64
 	joins    atomic.Int64
 	ends     atomic.Int64
-	expired  atomic.Int64 // players whose window was over before they were back
+	expired  atomic.Int64 // players whose window ended before they were back
 
 	mu   sync.Mutex
-	late []time.Duration // of the messages since the last sample
+	late []time.Duration // delays of the messages since the last sample
 }
 
-// Players lose their connections, leave and join, and games end and begin, for a long time: nothing is lost,
-// and the process, clients included, takes no more at the end than when all had come.
+// For a long time, players lose their connections, leave and join, and games end and begin. No message is
+// lost, and at the end the process, including the clients, uses no more memory than after all players had
+// joined.
 // RL-306, RL-307.
 func TestChurn(t *testing.T) {
 	if *churnTime == 0 {
@@ -92,7 +94,7 @@ func TestChurn(t *testing.T) {
 	}
 	h := startHostWith(t, func(c *host.Config) {
 		c.Reconnect.Window, c.Session.PingInterval = churnWindow, 300*time.Millisecond
-		c.Session.EndedMax = 50 // or their records would grow for weeks
+		c.Session.EndedMax = 50 // otherwise the records would keep growing during the run
 		c.Limits.ResumesPerPlayerSessionPerMinute = 0
 	}, onSystem)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -123,7 +125,7 @@ func TestChurn(t *testing.T) {
 		samples = append(samples, c.sample(fmt.Sprintf("after %v", n*every)))
 	}
 	c.working.Wait()
-	time.Sleep(churnWindow + 2*time.Second) // windows end, and the last are back
+	time.Sleep(churnWindow + 2*time.Second) // until all windows have ended and the last players are back
 	for _, g := range c.games {
 		c.work(func() error { return c.fill(g) })
 	}
@@ -155,7 +157,7 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// work runs an action in one of the slots. The error counts.
+// work runs an action in one of the slots and counts its errors.
 func (c *churn) work(do func() error) {
 	c.slots <- struct{}{}
 	c.working.Go(func() {
@@ -168,8 +170,8 @@ func (c *churn) work(do func() error) {
 	})
 }
 
-// run acts until a time: each second 5 % of the players lose their connections, 1 % leave and others join, and
-// one game ends and another begins. All send.
+// run performs actions until a given time. Each second 5 % of the players lose their connections, 1 % leave
+// and others join, and one game ends and another begins. All players send meanwhile.
 func (c *churn) run(until time.Time) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -185,7 +187,8 @@ func (c *churn) run(until time.Time) {
 			c.work(func() error { return c.replace(g) })
 		}
 		if n%10 == 0 {
-			// In turn, so that all games are equally old in the end, and what they keep of players who have left stops growing.
+			// Games end in turn, so that all are equally old in the end. Then the memory for players who have
+			// left stops growing.
 			g := c.games[c.turn%len(c.games)]
 			c.turn++
 			c.work(func() error { return c.again(g) })
@@ -193,8 +196,8 @@ func (c *churn) run(until time.Time) {
 	}
 }
 
-// fill lets others in for players whose window was over before they were back. On a machine that is too slow for
-// the times of the test there are some.
+// fill adds players in place of those whose window ended before they were back. That happens on a machine
+// that is too slow for the times of this test.
 func (c *churn) fill(g *churnGame) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -234,7 +237,7 @@ func (c *churn) replace(g *churnGame) error {
 	return err
 }
 
-// again ends a game and begins another in its place.
+// again ends a game and begins another one in its place.
 func (c *churn) again(g *churnGame) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -255,9 +258,10 @@ func (c *churn) begin(g *churnGame) error {
 	return c.enter(g)
 }
 
-// enter creates a game and lets its players in. The caller holds g.mu.
+// enter creates a game session and lets its players join. The caller holds g.mu.
 func (c *churn) enter(g *churnGame) error {
-	out, err := c.h.api.CreateGameSession(c.ctx, &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2 * churnRoom)}) // who leaves while it is away keeps its seat for the window
+	// twice the players, because a player who leaves while detached occupies its slot until the window ends
+	out, err := c.h.api.CreateGameSession(c.ctx, &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2 * churnRoom)})
 	if err != nil {
 		return err
 	}
@@ -279,7 +283,7 @@ func (c *churn) enter(g *churnGame) error {
 	return err
 }
 
-// join lets n players in.
+// join lets n players join.
 func (c *churn) join(g *churnGame, n int) (all []*churner, err error) {
 	names := make([]string, n)
 	from := make([]uint64, n)
@@ -307,7 +311,7 @@ func (c *churn) join(g *churnGame, n int) (all []*churner, err error) {
 	return all, nil
 }
 
-// say sends numbered messages to all until the player ends.
+// say sends numbered messages to all players until the player ends.
 func (c *churn) say(p *churner) {
 	tick := time.NewTicker(churnRate)
 	defer tick.Stop()
@@ -320,12 +324,13 @@ func (c *churn) say(p *churner) {
 		b := binary.BigEndian.AppendUint64(make([]byte, 0, 32), p.from)
 		b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, n), uint64(time.Now().UnixNano()))
 		if p.c.Send(c.ctx, client.Message{OpCode: 82, TargetGroup: client.AllPlayers, Payload: b}) != nil {
-			return // it ends
+			return // the player has ended
 		}
 	}
 }
 
-// hear checks what a player receives: of each other all messages, once and in order, from the first that it got.
+// hear checks what a player receives: all messages of each other player, once and in order, starting with the
+// first one received.
 func (c *churn) hear(p *churner) {
 	last := make(map[uint64]uint64)
 	for e := range p.c.Events() {
@@ -346,7 +351,7 @@ func (c *churn) hear(p *churner) {
 	}
 }
 
-// churnSample is what the process takes.
+// churnSample is the resource use of the process at a time.
 type churnSample struct {
 	at                time.Time
 	goroutines, files int
@@ -365,10 +370,10 @@ func (c *churn) sample(what string) churnSample {
 	}
 	late = nil
 	c.idle.CloseIdleConnections()
-	time.Sleep(200 * time.Millisecond) // the host closes its side
+	time.Sleep(200 * time.Millisecond) // until the host has closed its side
 	runtime.GC()
-	runtime.GC()                                            // what finalizers held
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // MemStats would add what is allocated since the collection
+	runtime.GC()                                            // collects what finalizers have released
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // MemStats would include allocations since the collection
 	metrics.Read(live)
 	s := churnSample{at: time.Now(), goroutines: runtime.NumGoroutine(), files: -1, heap: live[0].Value.Uint64()}
 	if *churnHeap != "" {
@@ -381,7 +386,7 @@ func (c *churn) sample(what string) churnSample {
 	return s
 }
 
-// profile writes a heap profile, to find what grows: go tool pprof -base one.pprof another.pprof.
+// profile writes a heap profile, which shows what grows: go tool pprof -base one.pprof another.pprof.
 func (c *churn) profile(file string) {
 	f, err := os.Create(file)
 	if err == nil {
@@ -392,8 +397,8 @@ func (c *churn) profile(file string) {
 	}
 }
 
-// slopeOf returns how much the heap grows in 10 min, as a share of its mean (least squares), and how far the samples'
-// noise may have moved that (two standard errors).
+// slopeOf returns the growth of the heap in 10 minutes as a fraction of its mean (least squares). doubt is
+// two standard errors of that.
 func slopeOf(all []churnSample) (slope, doubt float64) {
 	var x, y, xx, xy, rest float64
 	n := float64(len(all))

@@ -14,7 +14,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// losses tells why players were lost.
+// losses reports why players were lost.
 type losses struct {
 	script.Base
 	why chan string
@@ -25,8 +25,8 @@ func (l *losses) OnPlayerDetached(_ messages.PeerID, reason string) script.Decis
 	return script.Hold
 }
 
-// A client may say any number as it goes, also those that the host has for reasons of its
-// own. Neither the game nor the log takes that for the host's.
+// A client may close with any code, including codes that the host uses itself. Neither the game nor the log
+// treats such a close as the host's.
 func TestACloseCodeOfTheClientIsTheClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := make(chan string, 1)
@@ -40,7 +40,7 @@ func TestACloseCodeOfTheClientIsTheClients(t *testing.T) {
 			payload []byte
 			want    string
 		}{
-			{stock.CloseFramePayload(1001, ""), "client_closed_1001"}, // a browser whose tab is closed
+			{stock.CloseFramePayload(1001, ""), "client_closed_1001"}, // sent by a browser when its tab is closed
 			{stock.CloseFramePayload(4010, "bye"), "client_closed_4010"},
 			{stock.CloseFramePayload(3000, ""), "client_closed_3000"},
 			{nil, "client_closed"},

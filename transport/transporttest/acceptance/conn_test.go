@@ -12,7 +12,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// flavors are the stock clients that a check has to hold for.
+// flavors are the stock clients for which a check must pass.
 var flavors = []stock.Flavor{stock.CSharp, stock.TypeScript}
 
 func flavorName(f stock.Flavor) string {
@@ -30,7 +30,7 @@ func unhex(s string) []byte {
 	return b
 }
 
-// seat1 returns one reserved player session of a new game session.
+// seat1 creates a game session and returns one reserved player session.
 func (h *testHost) seat1() string {
 	h.Helper()
 	return h.seats(h.newGame(8), 1)[0]
@@ -49,8 +49,8 @@ func (h *testHost) sendPacket(c *stock.Client, p stock.Packet) {
 	h.sendRaw(c, stock.EncodeUnit(p))
 }
 
-// talk has two players of one game exchange a message: the host lives, and they
-// are not affected by whatever went on before.
+// talk makes two players of a game exchange a message, which shows that the host is running and that they are
+// not affected by earlier events.
 func (h *testHost) talk(from, to *stock.Client) {
 	h.Helper()
 	payload := fmt.Sprintf("still here %d", time.Now().UnixNano())
@@ -60,8 +60,8 @@ func (h *testHost) talk(from, to *stock.Client) {
 	})
 }
 
-// TestVectorsByteForByte has the vectors of realtime.md 14.2 that do not depend on
-// an id or a port cross real sockets byte for byte.
+// TestVectorsByteForByte sends and receives, byte for byte, those vectors of realtime.md 14.2 that do not
+// depend on an id or a port.
 // RT-2, RT-3.
 func TestVectorsByteForByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -89,12 +89,12 @@ func TestVectorsByteForByte(t *testing.T) {
 
 		h.sendRaw(p[0], unhex("15081418ffffffffffffffffff01280130017a026869"))
 		g.await(t, "onMessage 10 from 1 reliable true \"hi\"")
-		h.sendRaw(p[0], unhex("1308da0420ffffffffffffffffff0128017a0101")) // came by WebSocket: it counts as such
+		h.sendRaw(p[0], unhex("1308da0420ffffffffffffffffff0128017a0101")) // it arrives by WebSocket, so it counts as reliable
 		if e := h.expect(p[1], stock.Op(301)); e.Sender != 1 || e.TargetGroup != -1 || !bytes.Equal(e.Payload, []byte{1}) {
 			t.Errorf("op 301: %v", e)
 		}
 		unit := stock.EncodeUnit(stock.Packet{OpCode: 8, TargetPlayer: 2, Sender: 1, Reliable: true, Payload: []byte("x")})
-		h.sendRaw(p[0], append(append([]byte{}, unit...), unit...)) // what follows the first unit is ignored, and not passed on
+		h.sendRaw(p[0], append(append([]byte{}, unit...), unit...)) // bytes after the first unit are ignored and not forwarded
 		h.expect(p[1], stock.Op(8))
 		h.talk(p[0], p[1])
 		if err := p[1].ExpectSilence(50*time.Millisecond, stock.Op(8)); err != nil {
@@ -130,7 +130,8 @@ func TestNothingBeforeLogin(t *testing.T) {
 				{OpCode: stock.OpPing, TargetPlayer: -1, Ping: &stock.Empty{}},
 				{OpCode: stock.OpUDPConnect, TargetPlayer: -1, Sender: 1, UDPConnect: &stock.Empty{}},
 				{OpCode: stock.OpLoginResponse, TargetPlayer: 1, LoginResult: &stock.LoginResult{Success: true, PeerID: 1}},
-				{OpCode: 0, TargetPlayer: -1, Sender: 1},                                           // op code of LOGIN without its inner message
+				// op code of LOGIN without its inner message
+				{OpCode: 0, TargetPlayer: -1, Sender: 1},
 				{OpCode: 1, TargetPlayer: -1, Login: &stock.LoginCommand{PlayerSessionID: ids[1]}}, // the reverse
 			}
 			for _, p := range packets {
@@ -140,7 +141,7 @@ func TestNothingBeforeLogin(t *testing.T) {
 			if err := c.ExpectSilence(30*time.Millisecond, func(stock.Event) bool { return true }); err != nil {
 				t.Error(err)
 			}
-			if flavor == stock.TypeScript { // the seat's login still works
+			if flavor == stock.TypeScript { // the player session can still be used to log in
 				if err := c.SendLogin(); err != nil {
 					t.Fatal(err)
 				}

@@ -12,8 +12,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// A crash is one line of the host's, beside the script's own with its stack; what the
-// host says of a game session is no line of the script's file.
+// For a crash, the host logs one line in addition to the script's own lines and stack. Lines of the host
+// about a game session are not lines of the script's file.
 func TestACrashIsOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log syncBuffer

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	crowdPlayers = 2000 // behind one address
-	crowdSources = 100  // addresses with 20 silent connections each
+	crowdPlayers = 2000 // players behind one address
+	crowdSources = 100  // number of addresses with 20 silent connections each
 )
 
-// crowdHost is a host with the limits of a real one.
+// crowdHost starts a host with the default limits.
 func crowdHost(t *testing.T, change func(*host.Config)) *testHost {
 	return startHost(t, func(c *host.Config) {
 		c.Limits = host.Defaults().Limits
@@ -31,17 +31,17 @@ func crowdHost(t *testing.T, change func(*host.Config)) *testHost {
 	}, nil)
 }
 
-// stubborn is a stock player that tries again once a second, from one address.
+// stubborn is a stock player that retries its login once a second, from one address.
 type stubborn struct {
 	id     string
 	from   string
 	client *stock.Client
 	peer   int32
-	failed int   // tries
-	why    error // the last one failed
+	failed int   // number of failed attempts
+	why    error // error of the last failed attempt
 }
 
-// enter logs in within limit, and counts the tries that failed.
+// enter logs in within limit. It retries after failures and counts them.
 func (s *stubborn) enter(h *testHost, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -66,13 +66,13 @@ func (s *stubborn) enter(h *testHost, limit time.Duration) error {
 	}
 }
 
-// crowd reserves seats for n players behind one address.
+// crowd reserves player sessions for n players behind one address.
 func (h *testHost) crowd(n int, from string) (all []*stubborn) {
 	h.Helper()
 	for n > 0 {
 		some := min(n, 100)
 		for rest := h.newGame(some); some > 0; {
-			few := min(some, 25) // as many as one call takes
+			few := min(some, 25) // maximum of one call
 			for _, id := range h.seats(rest, few) {
 				all = append(all, &stubborn{id: id, from: from})
 			}
@@ -89,7 +89,7 @@ func (h *testHost) crowd(n int, from string) (all []*stubborn) {
 	return all
 }
 
-// atOnce has all of them log in at the same moment.
+// atOnce makes all players log in at the same time.
 func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Duration) {
 	h.Helper()
 	took = make([]time.Duration, len(all))
@@ -122,9 +122,9 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 	return took
 }
 
-// A venue, the customers of a carrier and a load balancer are one address each. Its
-// players are all back inside of the window, though they come at once: whoever is
-// over the rate of that address waits, and is answered.
+// A venue, the customers of a mobile carrier and the clients of a load balancer each share one address. After
+// a network failure, all their players reconnect at the same time, and all are back within the window.
+// Connections above the limit of the address wait, and are then handled.
 // RL-121.
 func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,8 @@ func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 			s.client.Kill()
 		}
 		h.untilCount("detached", func() int64 { return h.host.Counters().Players.Get(counters.PlayerDetached) }, int64(len(all)))
-		if took := h.atOnce(all, window); took[len(took)-1] > 15*time.Second { // how many wait for a full backlog is chance
+		// how many connections wait for a full backlog is random
+		if took := h.atOnce(all, window); took[len(took)-1] > 15*time.Second {
 			t.Errorf("the last was back after %v", took[len(took)-1])
 		}
 		h.awaitAttached(len(all))
@@ -148,7 +149,7 @@ func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	})
 }
 
-// awaitAttached waits until so many players are attached and nobody is detached.
+// awaitAttached waits until exactly the given number of players is attached and none is detached.
 func (h *testHost) awaitAttached(players int) {
 	h.Helper()
 	c := h.host.Counters()
@@ -156,8 +157,8 @@ func (h *testHost) awaitAttached(players int) {
 	h.untilCount("detached", func() int64 { return c.Players.Get(counters.PlayerDetached) }, 0)
 }
 
-// besiege keeps so many silent connections open from each of the addresses
-// 127.0.1.1, 127.0.1.2 and so on, until the test ends.
+// besiege keeps each silent connections open from every one of the addresses 127.0.1.1, 127.0.1.2 and so on,
+// until the test ends.
 func (h *testHost) besiege(sources, each int) {
 	h.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -186,8 +187,7 @@ func (h *testHost) besiege(sources, each int) {
 	h.untilCount("silent connections", func() int64 { return min(open.Load(), int64(sources*each)) }, int64(sources*each))
 }
 
-// Connections that say nothing keep nobody out who does, new or returning, though
-// there are as many as may be.
+// Silent connections up to the limit keep no player out who logs in, new or returning.
 // RL-122, RL-201.
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

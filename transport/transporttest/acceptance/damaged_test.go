@@ -18,8 +18,8 @@ import (
 	"troupe/transport/host"
 )
 
-// A store whose script has lost its content, and has a fleet that nobody can read: the host
-// starts, and says what is wrong with what. A new content heals the fleet.
+// The store contains a script without its content, and a fleet record that cannot be read. The host starts
+// and reports both. A new content for the script repairs the fleet.
 func TestAHostStartsWithoutARecordThatItCannotUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "store.db")
@@ -56,7 +56,7 @@ func TestAHostStartsWithoutARecordThatItCannotUse(t *testing.T) {
 	})
 }
 
-// A host that is told to takes damaged records out of the store: nobody speaks of them again.
+// With store.skipDamaged, a host removes damaged records from the store, and later starts do not report them.
 func TestAHostTakesDamagedRecordsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "store.db")
@@ -93,7 +93,7 @@ func TestAHostTakesDamagedRecordsOut(t *testing.T) {
 	})
 }
 
-// tamper changes a store that no host has open.
+// tamper changes a store file. No host may have it open.
 func tamper(t *testing.T, path string, changes ...store.Change) {
 	t.Helper()
 	s, err := store.Open(store.Options{Path: path})

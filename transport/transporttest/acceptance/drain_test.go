@@ -24,7 +24,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// status is what a page of the host answers.
+// status returns the status of a page of the host.
 func (h *testHost) status(page string) int {
 	h.Helper()
 	resp, err := h.Web.Get(h.host.Addrs().APIURL + page)
@@ -35,7 +35,7 @@ func (h *testHost) status(page string) int {
 	return resp.StatusCode
 }
 
-// drains starts a drain and returns once the host is not ready.
+// drains starts a drain and returns when the host is not ready any more.
 func (h *testHost) drains() (over <-chan struct{}) {
 	h.Helper()
 	done := make(chan struct{})
@@ -54,7 +54,7 @@ func (h *testHost) drains() (over <-chan struct{}) {
 	return done
 }
 
-// refuses checks that there are no new game sessions and seats.
+// refuses checks that new game sessions and player sessions are refused.
 func (h *testHost) refuses(game string) {
 	h.Helper()
 	_, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
@@ -67,8 +67,9 @@ func (h *testHost) refuses(game string) {
 	}
 }
 
-// During a drain running games keep their contract: whoever has a seat logs in, and who
-// has lost the connection comes back, on every transport. Only what is new is refused.
+// During a drain, running games continue normally. Players with a player session can log in, and players who
+// have lost their connection can reconnect, on every transport. Only new game sessions and player sessions
+// are refused.
 // RL-123.
 func TestPlayersComeInAndBackWhileTheHostDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +99,7 @@ func TestPlayersComeInAndBackWhileTheHostDrains(t *testing.T) {
 				return nil
 			})
 		}
-		late := h.join(seats[4], stock.Options{}) // holds a seat since before
+		late := h.join(seats[4], stock.Options{}) // its player session was reserved before the drain
 		h.send(stay, stock.Message{OpCode: 9, TargetPlayer: late.PeerID(), Payload: []byte("it goes on"), Reliable: true})
 		h.expect(late, stock.Op(9))
 
@@ -114,7 +115,7 @@ func TestPlayersComeInAndBackWhileTheHostDrains(t *testing.T) {
 			c.Close()
 		}
 		select {
-		case <-over: // long before the grace
+		case <-over: // long before the end of the grace
 		case <-time.After(patience):
 			t.Fatal("all players have left, and the host goes on")
 		}
@@ -125,7 +126,7 @@ func TestPlayersComeInAndBackWhileTheHostDrains(t *testing.T) {
 	})
 }
 
-// operate asks for /debug/drain and returns the state it answers with.
+// operate sends a request to /debug/drain and returns the state in the response.
 func (h *testHost) operate(method, query string, want int, headers ...string) (state ops.DrainState) {
 	h.Helper()
 	req, err := http.NewRequestWithContext(h.context(), method, h.host.Addrs().APIURL+"/debug/drain"+query, nil)
@@ -219,7 +220,8 @@ func TestAnOperatorDrainsCancelsAndDrainsAgain(t *testing.T) {
 	})
 }
 
-// Whoever cancels a drain may be gone before the answer: what was cancelled is so as a whole.
+// An operator who cancels a drain may disconnect before the response. The cancellation takes full effect
+// nevertheless.
 func TestADrainIsCancelledForACallerWhoIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Drain.Grace = time.Minute }, nil)
@@ -238,7 +240,7 @@ func TestADrainIsCancelledForACallerWhoIsGone(t *testing.T) {
 	})
 }
 
-// A grace ends with the listeners: nobody comes in while the last games are ended.
+// At the end of the grace the listeners close, so nobody can connect while the last games end.
 func TestSkippingADrainClosesTheListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Drain.Grace = time.Hour }, nil)

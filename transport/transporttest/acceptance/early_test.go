@@ -10,7 +10,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// What else comes before the login has no effect, and comes at the rate of a player.
+// Packets before the login have no effect, and they are read at the rate of a player's messages.
 func TestPacketsBeforeTheLoginArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {
@@ -22,14 +22,14 @@ func TestPacketsBeforeTheLoginArePaced(t *testing.T) {
 			h.send(c, stock.Message{OpCode: 7, TargetPlayer: 1, Reliable: true})
 		}
 		h.dropped(counters.DropBeforeLogin, 60)
-		if took := time.Since(begun); !exact(took, 500*time.Millisecond) { // ten at once, 50 at 100 a second
+		if took := time.Since(begun); !exact(took, 500*time.Millisecond) { // 10 at once, then 50 at 100 a second
 			t.Errorf("60 packets took %v", took)
 		}
 	})
 }
 
-// Pings cost the host as much as messages do, and are paced as well. Those of a
-// client that means well never notice.
+// Pings cost the host as much as messages, so they have a rate limit, too. It does not affect a normal
+// client.
 func TestPingsArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {
@@ -45,7 +45,8 @@ func TestPingsArePaced(t *testing.T) {
 			if err := c.Ping(h.context(), "last"); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(begun); !exact(took, 1200*time.Millisecond) { // 40 at once, 360 at 300 a second; the last may have to wait for its turn
+			// 40 at once, then 360 at 300 a second; the last ones may have to wait for their turn
+			if took := time.Since(begun); !exact(took, 1200*time.Millisecond) {
 				t.Errorf("401 pings took %v", took)
 			}
 		}

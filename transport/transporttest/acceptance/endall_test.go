@@ -15,7 +15,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// fill creates n game sessions in a fleet's location, without the detour of the API.
+// fill creates n game sessions in a location of a fleet, without using the API.
 func (h *testHost) fill(fleet, location string, n int) {
 	h.Helper()
 	for range n {
@@ -27,7 +27,8 @@ func (h *testHost) fill(fleet, location string, n int) {
 	}
 }
 
-// Whatever ends all game sessions of a fleet at once, a game of another fleet goes on.
+// If all game sessions of a fleet end at once, for any reason, a game session of another fleet is not
+// affected.
 func TestTheEndOfManyGameSessionsAtOnceHarmsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 320
@@ -88,7 +89,7 @@ func TestTheEndOfManyGameSessionsAtOnceHarmsNoOther(t *testing.T) {
 			p.Kill()
 		}
 		ctx, now := context.WithCancel(h.context())
-		now() // as a second signal has it
+		now() // like a second signal
 		h.host.Drain(ctx)
 		select {
 		case reason := <-failed:

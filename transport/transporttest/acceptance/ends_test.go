@@ -27,7 +27,7 @@ import (
 	"troupe/transport/host"
 )
 
-// parting says goodbye when its process is terminated.
+// parting sends a last message when its process is terminated.
 type parting struct {
 	script.Base
 	session script.Session
@@ -119,7 +119,7 @@ func TestGameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
 	})
 }
 
-// The command line of AWS saves what the URL leads to as a .zip file.
+// The aws command line saves the file behind the log URL as a .zip file.
 func TestCommandLineSavesALogAsZip(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts aws: TestGameSessionIsTerminatedAndItsLogIsOffered fetches the same log, and serviceapi has a command of aws")
@@ -173,7 +173,7 @@ func (h *testHost) fetch(url string, status int) string {
 	return string(text)
 }
 
-// A host that listens on all addresses offers a log at the one that players are told.
+// A host that listens on all addresses uses the public address in the URL of a log.
 func TestALogIsOfferedWhereOthersReachIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, public := range []host.Public{{IP: "127.0.0.1"}, {IP: "127.0.0.1", Host: "localhost"}} {
@@ -205,7 +205,7 @@ func TestALogIsOfferedWhereOthersReachIt(t *testing.T) {
 	})
 }
 
-// Where no log can be written there are games all the same.
+// If logs cannot be written, games run nevertheless.
 func TestGamesGoOnWithoutLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {
@@ -229,7 +229,7 @@ func TestGamesGoOnWithoutLogs(t *testing.T) {
 	})
 }
 
-// syncBuffer is a buffer for many writers.
+// syncBuffer is a buffer for concurrent use.
 type syncBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -17,8 +17,8 @@ import (
 	"troupe/transport/host"
 )
 
-// A sink that asks for them gets the events of game sessions and player sessions, those
-// of one game session in order.
+// A sink that subscribes to the events of game sessions and player sessions receives them. Those of one game
+// session are in order.
 func TestEventsOfGameSessionsComeToASinkThatAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

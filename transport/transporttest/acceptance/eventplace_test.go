@@ -20,7 +20,7 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// told is an event as a backend reads it.
+// told is an event as a backend decodes it.
 type told struct {
 	ID         string
 	Source     string
@@ -29,12 +29,12 @@ type told struct {
 	Detail     map[string]any
 }
 
-// backend is a webhook that asks the host about each placement that it is told of, at once.
+// backend is a webhook. For each placement event, it immediately queries the host about the placement.
 type backend struct {
 	url  string
 	mu   sync.Mutex
 	all  []told
-	seen []*types.GameSessionPlacement // as it was when the event came
+	seen []*types.GameSessionPlacement // the placement at the time of the event
 	api  *gamelift.Client
 }
 
@@ -63,7 +63,7 @@ func newBackend(t *testing.T, network memnet.Machine) *backend {
 	return b
 }
 
-// types are the types of the events so far.
+// types returns the types of the events so far.
 func (b *backend) types() (all []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func (b *backend) types() (all []string) {
 	return all
 }
 
-// Each placement has one event, and who is told of it and asks sees its end.
+// Each placement has one event. A backend that receives it and queries the host sees the final status.
 // API-53.
 func TestBackendIsToldOfWhatItCanSeeAlready(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

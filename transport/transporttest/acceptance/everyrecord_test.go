@@ -25,12 +25,12 @@ import (
 	"troupe/transport/host"
 )
 
-// row is a record as it is in the file of a store.
+// row identifies a record in the file of a store.
 type row struct{ kind, id string }
 
 func (r row) String() string { return r.kind + " " + r.id }
 
-// rows reads the values of all records of a store that nobody has open.
+// rows returns the values of all records of a store file. No host may have it open.
 func rows(t *testing.T, path string) map[row]string {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -55,7 +55,7 @@ func rows(t *testing.T, path string) map[row]string {
 	return all
 }
 
-// change has statements run on a copy of a store, each for every one of some records.
+// change runs a statement on a copy of a store, once for each of the given records.
 func change(t *testing.T, path, statement string, of ...row) (changed string) {
 	t.Helper()
 	changed = filepath.Join(t.TempDir(), "store.db")
@@ -83,10 +83,11 @@ func change(t *testing.T, path, statement string, of ...row) (changed string) {
 	return changed
 }
 
-// damage changes the first byte of values, as a disk might. The first byte of a secret may be any.
+// damage changes the first byte of a value, as a faulty disk might. The first byte of a secret may have any
+// value.
 const damage = `UPDATE records SET value = CAST(CASE CAST(substr(value, 1, 1) AS BLOB) WHEN x'21' THEN x'22' ELSE x'21' END || substr(value, 2) AS BLOB)`
 
-// world is a store that a real host has written, with records of every kind.
+// world is a store with records of every kind, written by a real host.
 type world struct {
 	path    string
 	fleet   messages.FleetID
@@ -96,7 +97,7 @@ type world struct {
 	rows    map[row]string
 }
 
-// stored is the configuration of a host with a store, and with a destination of events that nobody reaches.
+// stored configures a host with a store, and with an unreachable destination of events.
 func stored(path string) func(*host.Config) {
 	return func(c *host.Config) {
 		c.Store = host.Store{Path: path}
@@ -104,7 +105,7 @@ func stored(path string) func(*host.Config) {
 	}
 }
 
-// write lets a host write the store.
+// write runs a host that writes the store.
 func (w *world) write(t *testing.T) {
 	h := startHost(t, stored(w.path), nil)
 	s, ctx := h.host.System(), t.Context()
@@ -147,7 +148,7 @@ func (w *world) write(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.session = g.ID
-	// What is configured has records, too, once the API has changed it.
+	// Configured resources have records, too, after the API has changed them.
 	if _, err := messages.Do(ctx, s, messages.UpdateFleet{FleetID: "fleet-dev", CreatorLimit: &messages.CreatorLimit{PerPeriod: 9, Period: time.Minute}}); err != nil {
 		t.Fatal(err)
 	}
@@ -157,12 +158,12 @@ func (w *world) write(t *testing.T) {
 	if _, err := messages.Do(ctx, s, messages.UpdateQueue{Name: "queue-dev", Timeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	// A ticket that waits, and a match that waits for its players.
+	// A searching ticket, and a match that waits for its players to accept.
 	const rules = `{"ruleLanguageVersion":"1.0","teams":[{"name":"all","minPlayers":1,"maxPlayers":1}]}`
 	if _, err := messages.Do(ctx, s, messages.CreateRuleSet{RuleSet: messages.RuleSet{Name: "solo", Body: rules}}); err != nil {
 		t.Fatal(err)
 	}
-	for name, k := range map[messages.TicketID]messages.Matchmaker{ // a match that plays
+	for name, k := range map[messages.TicketID]messages.Matchmaker{ // a match that is being played
 		"plays": {Name: "plays", RuleSet: "solo", Queues: []messages.QueueName{"open"}, RequestTimeout: time.Hour},
 	} {
 		if _, err := messages.Do(ctx, s, messages.CreateMatchmaker{Matchmaker: k}); err != nil {
@@ -207,30 +208,30 @@ func (w *world) write(t *testing.T) {
 	}
 }
 
-// lastingKinds are the kinds of records that an end of the host in order leaves.
+// lastingKinds are the kinds of records that remain after an orderly stop of the host.
 func lastingKinds() []store.Kind {
 	return slices.DeleteFunc(store.Kinds(), func(kind store.Kind) bool { return kind == store.Trial })
 }
 
-// shown are the records that the API shows; for the others see intact.
+// shown returns the records that the API shows. intact checks the others.
 func (w *world) shown() []row {
 	return slices.DeleteFunc(w.ordered(), func(r row) bool {
 		return slices.Contains([]store.Kind{store.Ban, store.Content, store.Event, store.Secret, store.Match, store.MatchedGame}, store.Kind(r.kind))
 	})
 }
 
-// ordered are the records, always in the same order.
+// ordered returns the records, always in the same order.
 func (w *world) ordered() []row {
 	return slices.SortedFunc(maps.Keys(w.rows), func(a, b row) int { return strings.Compare(a.String(), b.String()) })
 }
 
-// first is one record of a kind, not a configured one.
+// first returns one record of a kind that is not from the configuration.
 func (w *world) first(kind store.Kind) row {
 	all := w.ordered()
 	return all[slices.IndexFunc(all, func(r row) bool { return r.kind == string(kind) && !r.configured() })]
 }
 
-// spoken is a log.
+// spoken is a log that the test can read.
 type spoken struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -242,7 +243,7 @@ func (s *spoken) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// errors are the lines of a level.
+// lines returns the log lines of a level.
 func (s *spoken) lines(level string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,12 +255,12 @@ func (s *spoken) lines(level string) (all []string) {
 	return all
 }
 
-// start starts a host, which must be healthy.
+// start starts a host and checks that it is healthy.
 func (w *world) start(t *testing.T, path string) (*testHost, *spoken) {
 	t.Helper()
 	log := new(spoken)
 	h := startHostWith(t, stored(path), func(o *host.Options) { o.Log = zerolog.New(log) })
-	synctest.Wait() // events are read beside the start
+	synctest.Wait() // events are read in parallel with the start
 	for _, page := range []string{"/healthz", "/readyz"} {
 		r, err := h.Web.Get("http://" + h.host.Addrs().API + page)
 		if err != nil {
@@ -274,7 +275,7 @@ func (w *world) start(t *testing.T, path string) (*testHost, *spoken) {
 	return h, log
 }
 
-// shows reports whether a host has a record, as the API shows it.
+// shows reports whether the API of a host shows a record.
 func shows(h *testHost, r row) bool {
 	s, ctx := h.host.System(), h.context()
 	found := func(n int, err error) bool { return err == nil && n > 0 }
@@ -316,8 +317,8 @@ func shows(h *testHost, r row) bool {
 	panic(r.kind)
 }
 
-// intact checks a store after a host ran with damaged records: all other records are there,
-// and these are, too, or are kept beside it if the host has made another.
+// intact checks a store after a host has run with damaged records. All other records must exist. The damaged
+// ones must exist as well, or be kept separately if the host has created new ones.
 func (w *world) intact(t *testing.T, path string, damaged ...row) {
 	t.Helper()
 	r, err := store.OpenReader(path)
@@ -345,17 +346,18 @@ func (w *world) intact(t *testing.T, path string, damaged ...row) {
 	}
 	now := rows(t, path)
 	for r := range w.rows {
-		dropped := r.kind == string(store.Match) && slices.ContainsFunc(damaged, func(d row) bool { // its other tickets wait again
+		// its other tickets search again
+		dropped := r.kind == string(store.Match) && slices.ContainsFunc(damaged, func(d row) bool {
 			return d.kind == string(store.Ticket) || d.kind == string(store.Matchmaker)
 		})
-		dropped = dropped || r.kind == string(store.MatchedGame) // the end of the host has ended its game session
+		dropped = dropped || r.kind == string(store.MatchedGame) // the stop of the host has ended its game session
 		if _, there := now[r]; !there && !dropped {
 			t.Errorf("%v is gone from the store", r)
 		}
 	}
 }
 
-// configured reports whether a record belongs to what the configuration brings.
+// configured reports whether a record belongs to a configured resource.
 func (r row) configured() bool {
 	return r == row{"fleet", "fleet-dev"} || r == row{"alias", "alias-dev"} || r == row{"queue", "queue-dev"}
 }
@@ -391,7 +393,7 @@ func (w *world) check(t *testing.T, h *testHost, log *spoken, damaged ...row) {
 	}
 }
 
-// A store that a host has written, with records of every kind, and then damaged.
+// TestDamagedRecords damages a store that a host has written, with records of every kind.
 func TestDamagedRecords(t *testing.T) {
 	w := &world{path: filepath.Join(t.TempDir(), "store.db"), token: "token-of-a-game"}
 	synctest.Test(t, w.write)
@@ -403,8 +405,8 @@ func TestDamagedRecords(t *testing.T) {
 	t.Run("senseless", w.startsWithSenseless)
 }
 
-// No record of a store keeps a host from starting, whichever the disk has changed. All
-// others are there, the damaged one is counted, named, and left where it is.
+// startsWithAnyDamaged damages each record in turn. The host starts nevertheless. All other records exist.
+// The damaged one is counted, logged, and stays in the store.
 func (w *world) startsWithAnyDamaged(t *testing.T) {
 	for i, r := range w.ordered() {
 		bubble(t, fmt.Sprint(r.kind, i), func(t *testing.T) {
@@ -419,14 +421,13 @@ func (w *world) startsWithAnyDamaged(t *testing.T) {
 		path := change(t, w.path, damage, w.ordered()...)
 		h, log := w.start(t, path)
 		w.check(t, h, log, w.ordered()...)
-		h.newGame(1) // on what is configured
+		h.newGame(1) // uses configured resources
 		h.host.Close()
 		w.intact(t, path, w.ordered()...)
 	})
 }
 
-// A record that is not there at all, although others name it, does not keep a host from
-// starting either.
+// startsWithoutAny removes records that other records refer to. The host starts nevertheless.
 func (w *world) startsWithoutAny(t *testing.T) {
 	for _, kind := range lastingKinds() {
 		r := w.first(kind)
@@ -444,7 +445,7 @@ func (w *world) startsWithoutAny(t *testing.T) {
 	}
 }
 
-// Records that are what was written, and make no sense.
+// startsWithSenseless replaces records by values that were not damaged, but make no sense.
 func (w *world) startsWithSenseless(t *testing.T) {
 	for _, value := range []string{"null", "{}", "[]", `"x"`, "{"} {
 		bubble(t, value, func(t *testing.T) {
@@ -452,7 +453,7 @@ func (w *world) startsWithSenseless(t *testing.T) {
 			var all []row
 			var changes []store.Change
 			for _, kind := range lastingKinds() {
-				if kind == store.Script { // nobody knows what its content is then
+				if kind == store.Script { // without the record, nobody knows what its content is
 					continue
 				}
 				r := w.first(kind)
@@ -465,7 +466,8 @@ func (w *world) startsWithSenseless(t *testing.T) {
 			h.host.Close()
 			now := rows(t, path)
 			for r := range w.rows {
-				if _, there := now[r]; !there && r.kind != string(store.Match) && r.kind != string(store.MatchedGame) { // a match without its tickets is dropped
+				// a match without its tickets is dropped
+				if _, there := now[r]; !there && r.kind != string(store.Match) && r.kind != string(store.MatchedGame) {
 					t.Errorf("%v is gone from the store", r)
 				}
 			}
@@ -473,13 +475,13 @@ func (w *world) startsWithSenseless(t *testing.T) {
 	}
 }
 
-// What was used once is not used again because its record is damaged: neither the id of a
-// game session or placement, nor that of a player session.
+// idsAreNotUsedAgain checks that ids are not reused because their records are damaged: those of game
+// sessions, placements and player sessions.
 func (w *world) idsAreNotUsedAgain(t *testing.T) {
 	game, placement := row{"gamesession", string(w.session)}, row{"placement", "placed"}
 	seat := w.first(store.PlayerSession)
 	path := change(t, w.path, damage, game, placement, seat)
-	for range 2 { // it stays like that
+	for range 2 { // the second start must give the same result
 		h, _ := w.start(t, path)
 		s, ctx := h.host.System(), h.context()
 		if _, err := messages.Do(ctx, s, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 2, IdempotencyToken: w.token, CreatorID: "anna"}); err == nil || !strings.Contains(err.Error(), "damaged") {
@@ -498,7 +500,7 @@ func (w *world) idsAreNotUsedAgain(t *testing.T) {
 	w.intact(t, path, game, placement, seat)
 }
 
-// What a fleet has lost is in its events.
+// damageIsAFleetEvent checks that the events of a fleet report what the fleet has lost.
 func (w *world) damageIsAFleetEvent(t *testing.T) {
 	script := w.first(store.Script)
 	h, _ := w.start(t, change(t, w.path, damage, script, row{"fleet", "fleet-dev"}, row{"location", "custom-attic"}, row{"gamesession", string(w.session)}))
@@ -519,8 +521,8 @@ func (w *world) damageIsAFleetEvent(t *testing.T) {
 	}
 }
 
-// A record whose kind or id is damaged is none that anybody asks for: it is told of all the
-// same, and nothing is deleted because it is missing.
+// keysAreDamaged damages the kind or the id of records, so that no query finds them. The host reports them,
+// and deletes nothing because they are missing.
 func (w *world) keysAreDamaged(t *testing.T) {
 	game := row{string(store.GameSession), w.gameOfSeat()}
 	path := change(t, w.path, `UPDATE records SET kind = 'fleeu'`, row{"fleet", string(w.fleet)})
@@ -543,7 +545,7 @@ func (w *world) keysAreDamaged(t *testing.T) {
 	}
 }
 
-// gameOfSeat is the game session that the player session is in.
+// gameOfSeat returns the game session of the player session.
 func (w *world) gameOfSeat() string {
 	seat := w.rows[w.first(store.PlayerSession)]
 	for r := range w.rows {

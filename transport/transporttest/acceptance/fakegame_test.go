@@ -14,12 +14,12 @@ import (
 	"troupe/messages"
 )
 
-// fakeGame is the game of a test: a script.Handler that keeps a record of its calls and
-// answers as the test says; a nil answer is that of a script without the callback. It
-// serves one game session. Safe for concurrent use.
+// fakeGame is the game of a test: a script.Handler that records its calls. The test sets its functions; a nil
+// function behaves like a script without that callback. It serves one game session. It is safe for concurrent
+// use.
 type fakeGame struct {
 	script.Base
-	// set once
+	// These fields are set before the start.
 	conf                  script.Configuration
 	connect               func(script.Session, *script.ConnectMessage) bool
 	message               func(script.Session, *script.Message)
@@ -28,20 +28,20 @@ type fakeGame struct {
 
 	mu       sync.Mutex
 	session  script.Session
-	id       string // of the game session, once it has started
+	id       string // id of the game session, after its start
 	calls    []string
 	sent     []sentMessage
 	running  int
-	overlaps bool // a callback began while another ran
+	overlaps bool // whether a callback began while another was running
 }
 
-// sentMessage is a message that a callback was given, with a payload of its own.
+// sentMessage is a message that a callback received, with a copy of its payload.
 type sentMessage struct {
 	callback string
 	script.Message
 }
 
-// make is the factory that startHost wants.
+// make is the factory for startHost.
 func (g *fakeGame) make() script.Handler { return g }
 
 func (g *fakeGame) note(format string, args ...any) {
@@ -57,7 +57,7 @@ func (g *fakeGame) all() []string {
 	return slices.Clone(g.calls)
 }
 
-// count returns how many calls begin with prefix.
+// count returns the number of calls that begin with prefix.
 func (g *fakeGame) count(prefix string) (n int) {
 	for _, c := range g.all() {
 		if strings.HasPrefix(c, prefix) {
@@ -78,7 +78,7 @@ func (g *fakeGame) await(t *testing.T, call string) {
 	}
 }
 
-// do runs f between callbacks and waits for it.
+// do runs f between callbacks and waits until it returns.
 func (g *fakeGame) do(t *testing.T, f func(script.Session)) {
 	t.Helper()
 	g.mu.Lock()
@@ -95,7 +95,7 @@ func (g *fakeGame) do(t *testing.T, f func(script.Session)) {
 	}
 }
 
-// peers returns the peer ids of getPlayers, in its order.
+// peers returns the peer ids of getPlayers in order.
 func peers(s script.Session) []messages.PeerID {
 	ids := []messages.PeerID{}
 	for _, p := range s.Players() {
@@ -104,7 +104,7 @@ func peers(s script.Session) []messages.PeerID {
 	return ids
 }
 
-// begin notes that a callback runs; the caller calls done at its end.
+// begin records the start of a callback. The caller calls done when the callback ends.
 func (g *fakeGame) begin(format string, args ...any) (done func()) {
 	g.note(format, args...)
 	g.mu.Lock()
@@ -118,7 +118,7 @@ func (g *fakeGame) begin(format string, args ...any) (done func()) {
 	}
 }
 
-// keep notes a message.
+// keep records a message.
 func (g *fakeGame) keep(callback string, m *script.Message) {
 	own := *m
 	own.Payload = bytes.Clone(m.Payload)
@@ -127,7 +127,7 @@ func (g *fakeGame) keep(callback string, m *script.Message) {
 	g.sent = append(g.sent, sentMessage{callback, own})
 }
 
-// messages returns the messages of op that the named callback was given.
+// messages returns the messages with an op code that the named callback received.
 func (g *fakeGame) messages(callback string, op int32) (found []script.Message) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,7 +139,7 @@ func (g *fakeGame) messages(callback string, op int32) (found []script.Message) 
 	return found
 }
 
-// overlapped reports whether callbacks ever ran at the same time.
+// overlapped reports whether callbacks ever ran concurrently.
 func (g *fakeGame) overlapped() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

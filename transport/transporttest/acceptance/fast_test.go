@@ -14,7 +14,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// fastPort returns the port that a client was told.
+// fastPort returns the fast port in the client's LOGIN_RESPONSE.
 func (h *testHost) fastPort(c *stock.Client) int {
 	h.Helper()
 	log := c.Log()
@@ -30,7 +30,7 @@ func TestSwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Fast.Enabled = false }, nil)
 		c := h.players(2, stock.Options{})
 		h.until("requests", func() error {
-			if n := h.host.Counters().Dropped.Get(counters.DropFastOff); n < 4 { // at least two each: the port is bound
+			if n := h.host.Counters().Dropped.Get(counters.DropFastOff); n < 4 { // at least two each, so the port is bound
 				return fmt.Errorf("%d", n)
 			}
 			return nil
@@ -42,7 +42,7 @@ func TestSwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
 		defer conn.Close()
 		before := h.host.Counters().Dropped.Get(counters.DropFastOff)
 		for _, op := range []int32{stock.OpUDPConnect, stock.OpClientAck, 10, stock.OpJoinGroup} {
-			// A connected socket reports a closed port as an error here or below.
+			// If the port were closed, a connected socket would report an error here or below.
 			if _, err := conn.Write(stock.EncodeUnit(stock.Packet{OpCode: op, Sender: 1, TargetPlayer: 2})); err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestSwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
 	})
 }
 
-// Each channel gets a host of its own; what the players see must be the same.
+// Each channel is tested on its own host. The players must observe the same results.
 // RT-49.
 func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 			}
 			do(c[0].JoinGroup(1, via))
 			do(c[1].JoinGroup(1, via))
-			do(c[1].JoinGroup(1, via)) // twice
+			do(c[1].JoinGroup(1, via)) // the second time
 			do(c[0].JoinGroup(6, via)) // refused
 			do(c[0].JoinGroup(7, via))
 			do(c[0].LeaveGroup(7, via)) // refused
@@ -102,8 +102,8 @@ func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 			do(c[0].JoinGroup(-1, via))   // ignored
 			do(c[0].LeaveGroup(0, via))   // ignored
 			do(c[1].LeaveGroup(1, via))   //
-			do(c[1].LeaveGroup(1, via))   // not in
-			do(c[1].LeaveGroup(555, via)) // unknown
+			do(c[1].LeaveGroup(1, via))   // not a member
+			do(c[1].LeaveGroup(555, via)) // unknown group
 			h.dropped(counters.DropBadGroup, 2)
 			for _, p := range c {
 				for _, e := range p.Log() {

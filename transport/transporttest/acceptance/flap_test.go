@@ -11,7 +11,8 @@ import (
 	"troupe/transport/client"
 )
 
-// Players of the SDK whose links break every 600 ms, a hundred times each, are back as soon as the link is.
+// The connections of SDK players break every 600 ms, a hundred times each. The players are back as soon as
+// the link is up again.
 func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
 	for name, down := range map[string]time.Duration{"cut": 0, "cut, and down for a moment": 50 * time.Millisecond} {
 		bubble(t, name, func(t *testing.T) {
@@ -30,7 +31,7 @@ func TestWhoseLinkFlapsIsBackAtOnce(t *testing.T) {
 				t.Cleanup(c.Abort)
 				all.Go(func() {
 					for n := range cuts {
-						time.Sleep(600 * time.Millisecond) // under resumesPerPlayerSessionPerMinute
+						time.Sleep(600 * time.Millisecond) // stays below resumesPerPlayerSessionPerMinute
 						path.down.Store(down > 0)
 						path.cut()
 						time.Sleep(down)

@@ -18,7 +18,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// shown is what a host shows of a fleet, a script and an alias, by operation.
+// shown returns what a host shows of a fleet, a script and an alias, by operation.
 func (h *testHost) shown(fleet, script, alias string) map[string]string {
 	h.Helper()
 	ctx, all := h.context(), make(map[string]string)
@@ -53,7 +53,7 @@ func (h *testHost) shown(fleet, script, alias string) map[string]string {
 	return all
 }
 
-// done fails the test at an error.
+// done returns a function that fails the test on an error.
 func done[A any](h *testHost) func(out A, err error) A {
 	return func(out A, err error) A {
 		h.Helper()
@@ -64,8 +64,8 @@ func done[A any](h *testHost) func(out A, err error) A {
 	}
 }
 
-// A fleet with all its settings, its script and its alias, through the SDK and in
-// SQLite: after a restart all is as before, and players play.
+// A fleet with all its settings, its script and its alias, created through the SDK and stored in SQLite:
+// after a restart everything is as before, and players can play.
 func TestFleetsScriptsAndAliasesAreBackAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "store.db")
@@ -130,7 +130,7 @@ func TestFleetsScriptsAndAliasesAreBackAfterARestart(t *testing.T) {
 	})
 }
 
-// One host stands for two regions; each takes what it is said to.
+// One host serves two regions, and each accepts the requests for it.
 func TestLocationsOfOneHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {

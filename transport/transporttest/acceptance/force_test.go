@@ -13,8 +13,9 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// A game session whose script is in a loop ends at once when it is terminated by force, long
-// before the loop's own limit, and not as one that failed. The time is logged, not judged: the machine may be busy.
+// A game session whose script is in an infinite loop ends immediately if it is terminated by force. That is
+// long before the time limit of the callback, and the game session does not count as failed. The time is only
+// logged, because the machine may be busy.
 // RL-210.
 func TestTerminatedByForceInALoop(t *testing.T) {
 	for _, engine := range []string{"embedded", "node"} {
@@ -24,13 +25,13 @@ func TestTerminatedByForceInALoop(t *testing.T) {
 			}
 		}
 		h := startHost(t, func(c *host.Config) { c.Script.Callback = 5 * time.Minute }, nil)
-		h.real = true // in memory, and in no bubble: virtual time does not pass while a script computes
+		h.real = true // in memory, but not in a bubble: virtual time does not advance while a script computes
 		text := strings.Replace(says("well"), "onMessage: (m) =>", `onMessage: (m) => m.opCode === 66 ? (() => { for (;;) try { for (;;); } catch (e) {} })() :`, 1)
 		_, fleet := h.scriptFleet(archive(map[string]string{"package.json": fmt.Sprintf(`{"troupe": {"engine": %q}}`, engine), "lib/main.js": text}))
 		game, a := h.on(fleet)
 		h.hears(a, "well")
 		h.send(a, stock.Message{OpCode: 66, TargetPlayer: stock.ServerID, Reliable: true})
-		time.Sleep(50 * time.Millisecond) // most likely it is in the loop; right also if not
+		time.Sleep(50 * time.Millisecond) // the script is probably in the loop now; the test is valid also if it is not
 		if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
 			t.Fatal(err)
 		}

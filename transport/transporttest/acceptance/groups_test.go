@@ -13,7 +13,7 @@ import (
 
 var membership = stock.Op(stock.OpGroupMembershipUpdate)
 
-// expectMembers takes the client's next membership update and compares it.
+// expectMembers takes the client's next membership update and compares it with the given members.
 func (h *testHost) expectMembers(c *stock.Client, sender, group int32, players ...int32) stock.Event {
 	h.Helper()
 	e := h.expect(c, membership)
@@ -28,7 +28,7 @@ func (h *testHost) expectMembers(c *stock.Client, sender, group int32, players .
 	return e
 }
 
-// joinGroup has a player join and all members, the player last, see it.
+// joinGroup makes a player join, and checks that all members receive the update, the new one last.
 func (h *testHost) joinGroup(c *stock.Client, group int32, before ...*stock.Client) {
 	h.Helper()
 	if err := c.JoinGroup(group, stock.ChannelWebSocket); err != nil {
@@ -43,7 +43,7 @@ func (h *testHost) joinGroup(c *stock.Client, group int32, before ...*stock.Clie
 	}
 }
 
-// TestGroupOperationRate: operations over the rate are dropped, nothing else is.
+// TestGroupOperationRate: group operations above the rate are dropped, and nothing else is.
 func TestGroupOperationRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Limits.GroupOperationsPerSecond = 4 }, nil)
@@ -64,7 +64,7 @@ func TestGroupOperationRate(t *testing.T) {
 			request(i < 4)
 		}
 		h.dropped(counters.DropGroupRate, 16)
-		h.joinGroup(p[1], 1) // each player has a rate of its own
+		h.joinGroup(p[1], 1) // each player has its own rate limit
 		time.Sleep(time.Second/4 + time.Millisecond)
 		request(true)
 		request(false)

@@ -23,35 +23,35 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The actor library runs a timer of a second after a message to a stopped
-	// actor; it ends by itself, but not before goleak has lost its patience.
-	// So does the clock of regular expressions, 1.6 s after the last one.
+	// After a message to a stopped actor, the actor library runs a timer for one second. It ends by itself,
+	// but later than goleak waits. The same holds for the clock of the regular expression library, which runs
+	// for 1.6 s after its last use.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"),
 		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
-// patience is how long a step of a test may take before it counts as failed: in virtual time, in which that costs nothing, or, for the
-// few tests with other processes, in real time, where it only ends a hang.
+// patience is the timeout of a step. In virtual time a long timeout costs nothing. In the few tests in real
+// time, it only ends a test that hangs.
 const patience = time.Minute
 
-// bubble runs a part of a test in a virtual time of its own.
+// bubble runs a part of a test in its own virtual time.
 func bubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
-// testHost is a host with clients that end with the test.
+// testHost is a host with clients. All of them end with the test.
 type testHost struct {
 	*hosttest.Host
 	host *host.Host
 	api  *gamelift.Client
-	real bool // its time is real
+	real bool // whether it runs in real time
 }
 
-// onSystem starts the host on the operating system's network, outside of bubbles: for what another program or a kernel must show.
+// onSystem makes a host use the operating system's network. It is for tests outside of bubbles that need
+// another program or a kernel.
 func onSystem(o *host.Options) { o.Network = hosttest.System }
 
-// startHost starts a host on free ports. Change may alter its configuration; a
-// nil handler is a relay.
+// startHost starts a host on free ports. change may modify its configuration. A nil handler means a relay.
 func startHost(t *testing.T, change func(*host.Config), handler func() script.Handler) *testHost {
 	t.Helper()
 	return startHostWith(t, change, func(o *host.Options) {
@@ -61,7 +61,7 @@ func startHost(t *testing.T, change func(*host.Config), handler func() script.Ha
 	})
 }
 
-// startHostWith is startHost for tests that need other options.
+// startHostWith is startHost with further options.
 func startHostWith(t *testing.T, change func(*host.Config), options func(*host.Options)) *testHost {
 	t.Helper()
 	c := hosttest.Config(t)
@@ -95,7 +95,7 @@ func (h *testHost) newGame(max int) string {
 	return id
 }
 
-// createGame is newGame that does not wait.
+// createGame is newGame without waiting.
 func (h *testHost) createGame(max int) string {
 	h.Helper()
 	out, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{
@@ -134,7 +134,7 @@ func (h *testHost) seats(game string, n int) []string {
 	return ids
 }
 
-// seat returns the record of a player session.
+// seat returns the player session with an id.
 func (h *testHost) seat(id string) types.PlayerSession {
 	h.Helper()
 	out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: aws.String(id)})
@@ -166,7 +166,7 @@ func (h *testHost) join(id string, o stock.Options) *stock.Client {
 	return c
 }
 
-// players joins n stock clients to a new game of their own.
+// players lets n stock clients join a new game session.
 func (h *testHost) players(n int, o stock.Options) []*stock.Client {
 	h.Helper()
 	var clients []*stock.Client
@@ -186,8 +186,8 @@ func (h *testHost) expect(c *stock.Client, match func(stock.Event) bool) stock.E
 	return e
 }
 
-// checkReceived holds all that the clients received against the protocol's
-// rules, and the host against crashes and messages that nobody knew.
+// checkReceived checks everything that the clients received against the rules of the protocol. It also checks
+// that the host had no crashes and no unknown messages.
 func (h *testHost) checkReceived(clients ...*stock.Client) {
 	h.Helper()
 	for i, c := range clients {
@@ -203,7 +203,7 @@ func (h *testHost) checkReceived(clients ...*stock.Client) {
 	}
 }
 
-// untilCount waits until a counter has exactly the value.
+// untilCount waits until a counter has exactly the wanted value.
 func (h *testHost) untilCount(what string, get func() int64, want int64) {
 	h.Helper()
 	h.until(what, func() error {
@@ -214,19 +214,19 @@ func (h *testHost) untilCount(what string, get func() int64, want int64) {
 	})
 }
 
-// dropped waits until exactly want packets were dropped for the reason.
+// dropped waits until exactly want packets were dropped for a reason.
 func (h *testHost) dropped(d counters.Drop, want int64) {
 	h.Helper()
 	h.untilCount("dropped as "+d.String(), func() int64 { return h.host.Counters().Dropped.Get(d) }, want)
 }
 
-// closedFor waits until exactly want connections were closed for the reason.
+// closedFor waits until exactly want connections were closed for a reason.
 func (h *testHost) closedFor(r messages.CloseReason, want int64) {
 	h.Helper()
 	h.untilCount("closed as "+r.String(), func() int64 { return int64(h.host.Counters().CloseReasons[r].Load()) }, want)
 }
 
-// awaitClose waits for the end of a client's connection with a close code.
+// awaitClose waits until a client's connection has ended with a close code.
 func (h *testHost) awaitClose(c *stock.Client, code messages.CloseReason) {
 	h.Helper()
 	if err := c.AwaitClose(h.context()); err != nil {
@@ -245,8 +245,8 @@ func (h *testHost) send(c *stock.Client, m stock.Message) {
 	}
 }
 
-// until waits for a condition that tells why it is not yet true. In virtual time it lets everything happen that can happen now, and
-// time passes only if that was not enough.
+// until polls until why returns nil. In virtual time, it first lets everything happen that can happen now.
+// Only if that is not enough, time advances.
 func (h *testHost) until(what string, why func() error) {
 	h.Helper()
 	deadline := time.Now().Add(patience)
@@ -265,20 +265,21 @@ func (h *testHost) until(what string, why func() error) {
 	}
 }
 
-// step is how often until looks.
+// step is the interval at which until polls.
 const step = 5 * time.Millisecond
 
-// exact reports whether something took the time that it must, but for the rounding of rates and the step of until.
+// exact reports whether a duration is as expected, apart from the rounding of rates and the step of until.
 func exact(took, want time.Duration) bool { return took >= want && took <= want+step }
 
-// newNetwork returns a network that ends with the test, for what must be there before its host.
+// newNetwork returns a network that is closed at the end of the test. It is for tests that use the network
+// before they start a host.
 func newNetwork(t *testing.T) memnet.Machine {
 	n := memnet.New(1)
 	t.Cleanup(n.Close)
 	return n.Machine()
 }
 
-// webhook serves a destination of events on a network until the test ends, and returns its URL.
+// webhook serves a destination of events until the test ends, and returns its URL.
 func webhook(t *testing.T, network memnet.Machine, handler http.HandlerFunc) (url string) {
 	t.Helper()
 	l, err := network.Listen("tcp", "127.0.0.1:0")

@@ -17,10 +17,10 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Several game sessions on one host share its ports, its actors' workers and
-// its buffers, and nothing else: RL-10 and RL-11.
+// The game sessions of a host share its ports, its actors' workers and its buffers, and nothing else: RL-10
+// and RL-11.
 
-// canary is a payload that says whose it is, filled up to a size.
+// canary returns a payload that identifies its sender, padded to a size.
 func canary(game int, peer int32, size int) []byte {
 	b := fmt.Appendf(nil, "<canary game %d player %d|", game, peer)
 	for len(b) < size {
@@ -29,7 +29,7 @@ func canary(game int, peer int32, size int) []byte {
 	return append(b, '>')
 }
 
-// readCanary is the reverse; ok is false if a single byte is not as it should be.
+// readCanary decodes a payload of canary. ok is false if any byte is wrong.
 func readCanary(b []byte) (game int, peer int32, ok bool) {
 	if n, err := fmt.Sscanf(string(b), "<canary game %d player %d|", &game, &peer); n != 2 || err != nil {
 		return 0, 0, false
@@ -48,7 +48,7 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 		const games, players, rounds = 4, 3, 15
 		const direct, toAll, toGroup, toServer, forgedSender, foreign = 10, 11, 12, 13, 14, 15
 		h, logic := startPlays(t, unlimited, func(p *fakeGame) {
-			p.message = func(s script.Session, m *script.Message) { // the game adds its own word to what it was told
+			p.message = func(s script.Session, m *script.Message) { // the game adds a prefix to the messages it receives
 				out := script.Outgoing{OpCode: m.OpCode + 100, Sender: m.Sender, Payload: m.Payload}
 				s.Send(out, script.ToPlayer(m.Sender))
 				s.Send(out, script.ToGroup(messages.AllPlayers).Reliably())
@@ -77,7 +77,7 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 		if len(ports) != games {
 			t.Fatalf("equal peer ids behind one address share a port: %v", ports)
 		}
-		// Spoofers speak to every game's port for every peer id.
+		// Spoofers send to the port of every game with every peer id.
 		var spoofers []*rawUDP
 		for port := range ports {
 			for _, ip := range []string{"127.0.0.1", "127.0.0.2"} {
@@ -100,7 +100,7 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 						r.packet(stock.Packet{OpCode: foreign, TargetPlayer: 1, Payload: canary(99, peer, 50)})
 					}
 				}
-				time.Sleep(time.Millisecond) // no faster than it is read
+				time.Sleep(time.Millisecond) // limit the rate, so that no datagram is lost
 			}
 		})
 		all.Wait()
@@ -118,10 +118,10 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 			for _, c := range clients[g] {
 				isolated(t, g, players, c, got)
 			}
-			// Reliable ones arrive all: per sender, round and recipient.
+			// All reliable messages arrive: one for each sender, round and recipient.
 			for op, want := range map[int32]int{
 				direct: rounds * players * players, toAll: rounds * players * players, toGroup: rounds * players * players,
-				toServer + 100: 2 * rounds * players * players, // it answers both channels reliably
+				toServer + 100: 2 * rounds * players * players, // the game answers messages of both channels reliably
 				forgedSender:   rounds * players * players,
 			} {
 				if got[op] != want {
@@ -143,7 +143,7 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 			h.verified(clients[g]...)
 		}
 		wrong := int64(len(spoofers) * rounds * players * 2)
-		h.dropped(counters.DropFastUnknownSender, int64(len(spoofers)*rounds*2*3)+ // ids -1, 0 and one too high
+		h.dropped(counters.DropFastUnknownSender, int64(len(spoofers)*rounds*2*3)+ // the ids -1, 0 and one that is too high
 			int64(games*players*rounds*4)) // forged by the players themselves
 		h.dropped(counters.DropFastWrongAddress, wrong+int64(games*players*rounds*2))
 		h.dropped(counters.DropServerOp, int64(games*players*rounds*2*len(serverOps)))
@@ -154,8 +154,7 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 	})
 }
 
-// act is one player's part in the test above: honest messages on both channels,
-// and all that it might forge.
+// act sends a player's messages: valid ones on both channels, and everything that a player might forge.
 func act(h *testHost, game int, c *stock.Client, rounds int, direct, toAll, toGroup, toServer, forgedSender int32) {
 	me := c.PeerID()
 	send := func(m stock.Message) {
@@ -171,12 +170,12 @@ func act(h *testHost, game int, c *stock.Client, rounds int, direct, toAll, toGr
 	}
 	for n := range rounds {
 		small, large := canary(game, me, 40+n), canary(game, me, 1000-7*n)
-		for to := int32(1); to <= 5; to++ { // 4 and 5 are nobody
+		for to := int32(1); to <= 5; to++ { // no player has id 4 or 5
 			send(stock.Message{OpCode: direct, TargetPlayer: to, Payload: small})
 		}
 		send(stock.Message{OpCode: toAll, TargetGroup: stock.AllPlayers, Payload: large})
 		send(stock.Message{OpCode: toGroup, TargetGroup: 5, Payload: small})
-		send(stock.Message{OpCode: toGroup, TargetGroup: 6, Payload: small}) // nobody is in it
+		send(stock.Message{OpCode: toGroup, TargetGroup: 6, Payload: small}) // the group is empty
 		send(stock.Message{OpCode: toServer, TargetPlayer: stock.ServerID, Payload: large})
 		others := []int32{1, 2, 3}
 		others = slices.DeleteFunc(others, func(id int32) bool { return id == me })
@@ -196,7 +195,7 @@ func act(h *testHost, game int, c *stock.Client, rounds int, direct, toAll, toGr
 				}
 			}
 		}
-		// No faster than it is read: sockets lose what does not fit.
+		// Limit the rate, because sockets drop what exceeds their buffers.
 		op := markerOps + markers.Add(1)
 		send(stock.Message{OpCode: op, TargetPlayer: me, Via: stock.ChannelUDP})
 		if _, err := c.Expect(h.context(), stock.Op(op)); err != nil {
@@ -206,13 +205,13 @@ func act(h *testHost, game int, c *stock.Client, rounds int, direct, toAll, toGr
 	}
 }
 
-// isolated is the oracle: all that a client received is of its own game, with
-// the true sender, and meant for it. It counts reliable packets by op code.
+// isolated checks that everything a client received is from its own game, has the true sender, and was meant
+// for the client. It counts reliable packets by op code in got.
 func isolated(t *testing.T, game, players int, c *stock.Client, got map[int32]int) {
 	t.Helper()
 	for _, e := range c.Log() {
 		if u := e.GroupMembershipUpdate; u != nil {
-			for i, p := range u.Players { // they joined one after the other
+			for i, p := range u.Players { // the players joined in this order
 				if u.Group != 5 || p != int32(i+1) || i >= players {
 					t.Errorf("game %d: %v %+v", game, e, u)
 				}
@@ -235,8 +234,8 @@ func isolated(t *testing.T, game, players int, c *stock.Client, got map[int32]in
 	}
 }
 
-// RL-11: after its game session is over nothing of a player reaches the next one,
-// also not one with the same peer id behind the same address and port.
+// RL-11: after the end of a game session, nothing of its players reaches a later game session. That includes
+// a player with the same peer id, address and port.
 func TestIsolation_NothingAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, games := startPlays(t, func(c *host.Config) { c.Drain.Grace = 0 }, func(p *fakeGame) {
@@ -284,8 +283,8 @@ func TestIsolation_NothingAfterTheEnd(t *testing.T) {
 	})
 }
 
-// A callback that does not return holds up its own game session alone. It is
-// held until the others have had their round trips.
+// A callback that does not return blocks only its own game session. The test blocks it until the other
+// players have had their round trips.
 func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const others = 5
@@ -301,7 +300,7 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 				s.Send(script.Outgoing{OpCode: m.OpCode + 100, Sender: -1, Payload: m.Payload}, script.ToPlayer(m.Sender).Reliably())
 			}
 		})
-		t.Cleanup(let) // also when the test fails
+		t.Cleanup(let) // also if the test fails
 		stuck := h.fastPlayers(2, stock.Options{})
 		var free [][]*stock.Client
 		for range others {
@@ -309,7 +308,7 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 		}
 		h.send(stuck[0], stock.Message{OpCode: 1, TargetPlayer: stock.ServerID, Reliable: true})
 		<-entered
-		for n := range 10 { // what waits behind it comes later, in order
+		for n := range 10 { // messages behind the blocked callback arrive later and in order
 			h.send(stuck[n%2], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Payload: number(n), Reliable: true})
 			h.send(stuck[1], stock.Message{OpCode: 3, TargetPlayer: 1, Payload: number(n)})
 		}
@@ -322,8 +321,9 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 				h.expect(game[1], stock.Op(111))
 			}
 		}
-		late := h.players(1, stock.Options{NoUDP: true})           // a new game and a new player
-		if took := time.Since(begun); took > 20*time.Millisecond { // after which others take over what waits for the blocked worker
+		late := h.players(1, stock.Options{NoUDP: true}) // a new game session and a new player
+		// after this time, other workers take over the queue of the blocked one
+		if took := time.Since(begun); took > 20*time.Millisecond {
 			t.Errorf("the others took %v", took)
 		}
 		for _, c := range stuck {
@@ -341,8 +341,8 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 	})
 }
 
-// What the host drops counts against a player's rate like what it takes: a flood
-// of refused packets must not run at the speed of the wire.
+// Packets that the host drops count toward a player's rate like accepted ones. So a flood of refused packets
+// cannot run at full network speed.
 func TestIsolation_AFloodOfRefusedPacketsIsSlowedDown(t *testing.T) {
 	limits := host.Defaults().Limits
 	for name, flood := range map[string]struct {
@@ -351,7 +351,7 @@ func TestIsolation_AFloodOfRefusedPacketsIsSlowedDown(t *testing.T) {
 	}{
 		"op codes of the server": {stock.Packet{OpCode: stock.OpGameEnd, TargetGroup: stock.AllPlayers}, 500 * time.Millisecond},
 		"too large payloads":     {stock.Packet{OpCode: 10, TargetGroup: stock.AllPlayers, Payload: make([]byte, stock.PayloadMax+1)}, 500 * time.Millisecond},
-		// Some are within their own limit.
+		// Some of these are within their own limit.
 		"group operations": {stock.Packet{OpCode: stock.OpRequestGroupMembership, TargetPlayer: -1, RequestGroupMembership: &stock.GroupRef{Group: 1}}, 665 * time.Millisecond},
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestIsolation_AFloodOfRefusedPacketsIsSlowedDown(t *testing.T) {
 			p := flood.Packet
 			p.Reliable = true
 			start, enough := time.Now(), int64(limits.PlayerMessagesBurst+limits.PlayerMessagesPerSecond/2)
-			go func() { // it waits for the host to read
+			go func() { // blocks while the host does not read
 				for range 2000 {
 					if c.SendPacket(p, stock.ChannelWebSocket) != nil {
 						return

@@ -12,8 +12,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// A stock client sees by the close code whether the same login will succeed later: 4011,
-// or never: another.
+// The close code tells a stock client whether the same login will succeed later (4011) or never (any other
+// code).
 func TestAStockClientSeesWhetherToComeLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -21,7 +21,7 @@ func TestAStockClientSeesWhetherToComeLater(t *testing.T) {
 		id := h.seats(h.newGame(2), 1)[0]
 		first := h.dial(id, stock.Options{NoUDP: true})
 		h.untilCount("the game is asked", asked.Load, 1)
-		second := h.dial(id, stock.Options{NoUDP: true}) // the first one is about to be decided
+		second := h.dial(id, stock.Options{NoUDP: true}) // the first login is still being decided
 		h.awaitClose(second, messages.CloseTryLater)
 		if _, err := first.AwaitLogin(h.context()); err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestAStockClientSeesWhetherToComeLater(t *testing.T) {
 	})
 }
 
-// slowGate takes its time to let players in.
+// slowGate accepts players only after a delay.
 type slowGate struct {
 	script.Base
 	session script.Session

@@ -33,7 +33,7 @@ func TestTenMalformedPacketsClose(t *testing.T) {
 			}
 			h.dropped(counters.DropMalformed, int64(10*i+9))
 			if c == loggedIn {
-				h.talk(c, p[0]) // nine are forgiven
+				h.talk(c, p[0]) // nine malformed packets do not close the connection
 			} else if err := c.Ping(h.context(), "up"); err != nil {
 				t.Fatal(err)
 			}
@@ -50,15 +50,17 @@ func TestTenMalformedPacketsClose(t *testing.T) {
 	})
 }
 
-// TestReliableRateWaits: over its rate a player's reliable messages wait; none
-// is lost, the order stays, others are not affected.
+// TestReliableRateWaits: a player's reliable messages above the rate are delayed. None is lost, their order
+// is preserved, and other players are not affected.
 func TestReliableRateWaits(t *testing.T) {
 	for name, limit := range map[string]struct {
 		change func(*host.Limits)
 		takes  time.Duration
 	}{
-		"messages": {func(l *host.Limits) { l.PlayerMessagesPerSecond, l.PlayerMessagesBurst = 50, 5 }, 620 * time.Millisecond}, // the login counts
-		"bytes":    {func(l *host.Limits) { l.PlayerBytesPerSecond = 20_000 }, 763150 * time.Microsecond},                       // with a burst of one second
+		// the login counts as a message
+		"messages": {func(l *host.Limits) { l.PlayerMessagesPerSecond, l.PlayerMessagesBurst = 50, 5 }, 620 * time.Millisecond},
+		// with a burst of one second
+		"bytes": {func(l *host.Limits) { l.PlayerBytesPerSecond = 20_000 }, 763150 * time.Microsecond},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			h := startHost(t, func(c *host.Config) { limit.change(&c.Limits) }, nil)
@@ -85,8 +87,7 @@ func TestReliableRateWaits(t *testing.T) {
 	}
 }
 
-// TestTooFastCloses: who stays over the rate is closed with 4010 and may come
-// back.
+// TestTooFastCloses: a player who stays above the rate is disconnected with 4010, and may come back.
 func TestTooFastCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 500 * time.Millisecond
@@ -103,11 +104,12 @@ func TestTooFastCloses(t *testing.T) {
 			}
 		}
 		h.awaitClose(fast, messages.CloseTooFast)
-		if took := time.Since(start); !exact(took, limit+20*time.Millisecond) { // with the first message whose turn comes later
+		// disconnected at the first message that must wait longer than that
+		if took := time.Since(start); !exact(took, limit+20*time.Millisecond) {
 			t.Errorf("closed after %v, limit %v", took, limit)
 		}
 		h.closedFor(messages.CloseTooFast, 1)
-		h.dropped(counters.DropInboundRate, 1) // the message in hand
+		h.dropped(counters.DropInboundRate, 1) // the message that was being handled
 		h.detached(1)
 		h.talk(p[1], p[0])
 		got := 0
@@ -119,7 +121,7 @@ func TestTooFastCloses(t *testing.T) {
 				got++
 			}
 		}
-		if got != 30 { // a burst of 5, with the login, and 520 ms at 50 a second
+		if got != 30 { // a burst of 5, including the login, and 520 ms at 50 a second
 			t.Errorf("%d messages came through", got)
 		}
 		back := h.join(ids[2], stock.Options{})
@@ -131,8 +133,8 @@ func TestTooFastCloses(t *testing.T) {
 	})
 }
 
-// Whoever writes the game finds in the game session's log, once for each player, which limit has cost messages or the connection
-// and what its key is; the operator finds it in the host's log.
+// The log of the game session says, once for each player, which limit has dropped messages or closed the
+// connection, and the configuration key of the limit. The host's log says the same to the operator.
 func TestLimitsAreNamedInTheLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log syncBuffer
@@ -175,7 +177,7 @@ func TestLimitsAreNamedInTheLogs(t *testing.T) {
 	})
 }
 
-// TestFastRateDrops: on the fast channel what is over the rate is dropped.
+// TestFastRateDrops: messages above the rate on the fast channel are dropped.
 // RL-112.
 func TestFastRateDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -192,10 +194,10 @@ func TestFastRateDrops(t *testing.T) {
 			h.send(p[0], stock.Message{OpCode: 64, TargetPlayer: 2, Payload: fmt.Append(nil, i)})
 		}
 		h.untilCount("fast messages in", in, sent)
-		if n := h.host.Counters().Dropped.Get(counters.DropFastRate); n != sent-4 { // a burst of 5, with the login
+		if n := h.host.Counters().Dropped.Get(counters.DropFastRate); n != sent-4 { // a burst of 5, including the login
 			t.Errorf("%d of %d dropped", n, sent)
 		}
-		h.talk(p[0], p[1]) // waits its turn
+		h.talk(p[0], p[1]) // waits for the rate limit
 		h.talk(p[1], p[0])
 		if n := h.host.Counters().Closed.Total(); n != 0 {
 			t.Errorf("%d connections closed", n)
@@ -204,14 +206,14 @@ func TestFastRateDrops(t *testing.T) {
 	})
 }
 
-// TestPendingLimits: who is over a limit waits. There is room when another one logs
-// in, or has been silent for too long.
+// TestPendingLimits: connections above a limit wait. They are accepted when another connection logs in, or
+// has been silent for too long.
 // RL-26.
 func TestPendingLimits(t *testing.T) {
 	for _, mode := range []struct {
 		name   string
 		change func(*host.Limits)
-		room   int // connections without a login
+		room   int // allowed connections without a login
 	}{
 		{"per IP", func(l *host.Limits) { l.UnauthenticatedPerIP = 3 }, 3},
 		{"in all", func(l *host.Limits) { l.Unauthenticated = 3 }, 3},
@@ -224,7 +226,7 @@ func TestPendingLimits(t *testing.T) {
 			}, nil)
 			ids := h.seats(h.newGame(8), 3)
 			p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{LocalAddr: "127.0.0.66"})}
-			if mode.name == "per IP" { // a login at this address has earned it one more
+			if mode.name == "per IP" { // each login at an address allows one more pending connection
 				mode.room++
 			}
 			var waiting []*stock.Client
@@ -241,7 +243,7 @@ func TestPendingLimits(t *testing.T) {
 			}()
 			h.talk(p[0], p[1])
 			last := waiting[len(waiting)-1]
-			if err := last.SendLogin(); err != nil { // who has a place goes on
+			if err := last.SendLogin(); err != nil { // an accepted connection is not affected
 				t.Fatal(err)
 			}
 			if _, err := last.AwaitLogin(h.context()); err != nil {
@@ -251,7 +253,7 @@ func TestPendingLimits(t *testing.T) {
 				c.Kill()
 			}
 			if mode.name != "rate" {
-				for range mode.room - 1 { // as many as there is room for, and one more
+				for range mode.room - 1 { // as many as are allowed, and one more
 					h.dial("psess-x", stock.Options{NoLogin: true, Network: h.Net})
 				}
 				h.awaitClose(waiting[0], messages.CloseTryLater) // it was silent for a second
@@ -262,7 +264,7 @@ func TestPendingLimits(t *testing.T) {
 	}
 }
 
-// slowHost is a host with small queues, whose clock does not cut a slow reader.
+// slowHost starts a host with small queues. Its timeouts do not disconnect a slow reader.
 func slowHost(t *testing.T, window time.Duration, g *fakeGame) *testHost {
 	t.Helper()
 	return startHost(t, func(c *host.Config) {
@@ -271,12 +273,12 @@ func slowHost(t *testing.T, window time.Duration, g *fakeGame) *testHost {
 	}, g.make)
 }
 
-// chat has one player send numbered messages to all until enough says so, each
-// one once the one before is back, has reached the others and is confirmed by them.
-// It returns the number of the next. Nobody may be delayed by somebody else's reading.
-// The budget here is used up in 16 messages. So it waits for the very message, as one who
-// came back is given older ones again; and for an answer that follows the reader's pong on
-// its way, as the host counts what it has no pong for, however late it is itself.
+// chat makes one player send numbered messages to all until enough returns true. It sends a message only when
+// the previous one has come back, and has been received and confirmed by the others. It returns the number of
+// the next message. No player may be delayed by another one's slow reading. The budget in this test is used
+// up after 16 messages. So chat waits for each message itself, because a player who has come back receives
+// older ones again. It also waits for an answer that follows the reader's pong, because the host counts
+// messages without a pong, however late the host itself is.
 func (h *testHost) chat(from *stock.Client, others []*stock.Client, first int, enough func(n int) bool) int {
 	h.Helper()
 	n, end := first, time.Now().Add(2*patience)
@@ -305,8 +307,8 @@ func (h *testHost) chat(from *stock.Client, others []*stock.Client, first int, e
 	return n
 }
 
-// resumeWhen has a paused client read on as soon as something is so; the host
-// cuts one that does not within two seconds.
+// resumeWhen makes a paused client read again when a condition holds. The host disconnects a client that does
+// not read for two seconds.
 func (h *testHost) resumeWhen(c *stock.Client, is func() bool) {
 	go func() {
 		for !is() {
@@ -320,10 +322,9 @@ func (h *testHost) resumeWhen(c *stock.Client, is func() bool) {
 	}()
 }
 
-// numbered checks that the connections of one player got messages 0 to n-1 in
-// order, none missing, and none twice on one connection: each goes on at the
-// latest where the one before has ended, and may begin with what that one had not
-// confirmed.
+// numbered checks that the connections of one player together received messages 0 to n-1, in order, with none
+// missing, and with no duplicates on one connection. Each connection may begin with messages that the
+// previous one had not confirmed.
 func (h *testHost) numbered(n int, connections ...*stock.Client) {
 	h.Helper()
 	next := 0
@@ -379,8 +380,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestStalledReaderIsCut: one that never reads again does not keep its
-// connection, and nobody waits for it.
+// TestStalledReaderIsCut: a client that never reads again loses its connection, and delays nobody.
 // RL-109.
 func TestStalledReaderIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -393,7 +393,8 @@ func TestStalledReaderIsCut(t *testing.T) {
 		h.chat(p, nil, 0, func(int) bool { return g.count("onPlayerDisconnect") > 0 })
 		start := time.Now()
 		h.untilCount("connections", func() int64 { return h.host.Counters().Connections.Get(counters.WS) }, 1)
-		if took := time.Since(start); took != time.Second && took != 2*time.Second { // the linger, twice if the close frame does not fit behind what is not read
+		// the linger, or twice that if the close frame does not fit after the unread data
+		if took := time.Since(start); took != time.Second && took != 2*time.Second {
 			t.Errorf("cut after %v", took)
 		}
 		h.talk(p, p)

@@ -15,12 +15,11 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// strict is the original's behaviour: no reconnection.
+// strict configures the behaviour of GameLift: no reconnecting.
 func strict(c *host.Config) { c.Reconnect.Window = 0 }
 
-// expectRefused waits until a login is answered with no, exactly as the vector
-// of realtime.md 14.2 has it and with nothing else, and the connection closed
-// normally. It returns the answer.
+// expectRefused waits until a login is refused and the connection is closed normally. The response must equal
+// the vector of realtime.md 14.2, and nothing else may arrive. It returns the response.
 func (h *testHost) expectRefused(c *stock.Client) []byte {
 	h.Helper()
 	if r, err := c.AwaitLogin(h.context()); !errors.Is(err, stock.ErrLoginRefused) {
@@ -89,12 +88,12 @@ func TestBadPlayerSessionsAreRefused(t *testing.T) {
 			n.Values(func(reason string, n int64) { t.Logf("refused because of %s: %d", reason, n) })
 			t.Errorf("the reasons of %d refusals", refused)
 		}
-		h.dial("psess-\xff\xfe", stock.Options{}) // not UTF-8: no packet at all
+		h.dial("psess-\xff\xfe", stock.Options{}) // invalid UTF-8, so it is not a valid packet
 		h.dropped(counters.DropMalformed, 1)
 		if n := h.host.Counters().Logins.Get(counters.LoginNew); n != 2 {
 			t.Errorf("%d logins were taken", n)
 		}
-		fresh := h.join(ids[2], stock.Options{}) // the reservation is good
+		fresh := h.join(ids[2], stock.Options{}) // the reservation is still valid
 		h.talk(inside, fresh)
 		if n := g.count("onPlayerConnect"); n != 3 {
 			t.Errorf("the game was asked %d times", n)
@@ -103,7 +102,7 @@ func TestBadPlayerSessionsAreRefused(t *testing.T) {
 	})
 }
 
-// TestForgedSender: the host knows who is who, whatever is written.
+// TestForgedSender: the host uses the true sender, whatever the packet says.
 // RL-204, RT-39.
 func TestForgedSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

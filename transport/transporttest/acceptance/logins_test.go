@@ -14,13 +14,13 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// loginLimits sets the limits on logins to their defaults, which most tests switch off.
+// loginLimits sets the limits on logins to their defaults. Most tests switch them off.
 func loginLimits(c *host.Config) {
 	c.Limits.LoginFailuresPerIPPerMinute = host.Defaults().Limits.LoginFailuresPerIPPerMinute
 	c.Limits.LoginsPerPlayerSessionPerMinute = host.Defaults().Limits.LoginsPerPlayerSessionPerMinute
 }
 
-// guess fails to log in so many times, all at once, with ids that nobody has.
+// guess makes failing logins with unknown ids, all at the same time.
 func (h *testHost) guess(times int) {
 	h.Helper()
 	var guesses []*stock.Client
@@ -32,8 +32,8 @@ func (h *testHost) guess(times int) {
 	}
 }
 
-// TestGuessesKeepNobodyOut: failed logins of one address refuse nothing that is right
-// behind it: a new seat, a stock player that comes back, one with a reconnect token.
+// TestGuessesKeepNobodyOut: failed logins of an address do not refuse valid logins from the same address: of
+// a new player, of a stock player who comes back, and of a player with a reconnect token.
 // RL-205.
 func TestGuessesKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestGuessesKeepNobodyOut(t *testing.T) {
 	})
 }
 
-// TestGuessesCostTheGuesser: the answer to a guess comes later once there are too many of
-// them, but not to other addresses.
+// TestGuessesCostTheGuesser: after too many failed logins of an address, their responses are delayed. Other
+// addresses are not affected.
 // RL-205.
 func TestGuessesCostTheGuesser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestGuessesCostTheGuesser(t *testing.T) {
 	})
 }
 
-// TestIDsThatExistAreNoFailures: clients that the game does not want, or no longer, and
-// that go on trying are no guessers.
+// TestIDsThatExistAreNoFailures: logins with existing ids that the game refuses, or that have ended, do not
+// count as failed guesses, even if they are repeated.
 func TestIDsThatExistAreNoFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{connect: func(script.Session, *script.ConnectMessage) bool { return false }}
@@ -105,8 +105,8 @@ func TestIDsThatExistAreNoFailures(t *testing.T) {
 	})
 }
 
-// TestPlayersOfBeforeARestartKeepNobodyOut: those whose game died with the host try again
-// and again, from the address where new players sit.
+// TestPlayersOfBeforeARestartKeepNobodyOut: after a restart, players whose game sessions have ended retry
+// their logins. They do not keep out new players at the same address.
 func TestPlayersOfBeforeARestartKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "store.db")

@@ -19,7 +19,8 @@ import (
 const teams = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number","default":10}],
 	"teams":[{"name":"red","minPlayers":4,"maxPlayers":4},{"name":"blue","minPlayers":4,"maxPlayers":4}]}`
 
-// matchmaker makes a rule set and a configuration of the queue queue-dev, both named arena, for four against four.
+// matchmaker creates a rule set and a configuration, both named arena, for four against four. The
+// configuration uses the queue queue-dev.
 func (h *testHost) matchmaker(accept bool) {
 	h.Helper()
 	if _, err := h.api.CreateMatchmakingRuleSet(h.context(), &gamelift.CreateMatchmakingRuleSetInput{Name: aws.String("arena"), RuleSetBody: aws.String(teams)}); err != nil {
@@ -34,7 +35,7 @@ func (h *testHost) matchmaker(accept bool) {
 	}
 }
 
-// ask starts a ticket for one player of the same name.
+// ask starts a ticket with one player. The ticket and the player have the same id.
 func (h *testHost) ask(config, id string) {
 	h.Helper()
 	out, err := h.api.StartMatchmaking(h.context(), &gamelift.StartMatchmakingInput{
@@ -73,7 +74,7 @@ func names(n int) (all []string) {
 	return all
 }
 
-// Eight players ask, accept, and play four against four.
+// Eight players request a match, accept it, and play four against four.
 // FM-102, FM-28, FM-30.
 func TestAMatchIsPlayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +138,8 @@ func TestAMatchIsPlayed(t *testing.T) {
 	})
 }
 
-// After a restart of the host, rule sets, configurations, tags, ended and waiting tickets are there, and the match goes on.
+// After a restart of the host, rule sets, configurations, tags, and ended and waiting tickets still exist,
+// and the match continues.
 // FM-104, FM-39.
 func TestTicketsOutliveTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"troupe/transport/host"
 )
 
-// What testdata/store-73e272d.tar.gz has: the store of a host of that commit that was
-// killed while it ran a game session and had a placement PENDING.
+// Content of testdata/store-73e272d.tar.gz. A host of that commit wrote the store. It was killed while a game
+// session was running and a placement was PENDING.
 const (
 	oldScript = "script-8f5ad0b1-1b27-4b9c-ad66-d8a1bceed40c"
 	oldFleet  = "fleet-7de219b6-92de-4ce3-8180-c336f9b0c7c7"
@@ -27,7 +27,7 @@ const (
 	oldPlayer = "psess-ec2ea0e4-d6fb-7381-aea7-2c18aa07f785"
 )
 
-// unpack puts a store of testdata into a new directory, and returns its path.
+// unpack unpacks a store of testdata into a new directory and returns its path.
 func unpack(t *testing.T, archive string) string {
 	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", archive))
@@ -58,7 +58,7 @@ func unpack(t *testing.T, archive string) string {
 	}
 }
 
-// A store that an earlier version has written: everything is there, and works.
+// A store of an earlier version can be opened, and everything in it works.
 func TestAStoreOfAnEarlierVersionOpensWithEverythingInIt(t *testing.T) {
 	path := unpack(t, "store-73e272d.tar.gz")
 	for _, start := range []string{"first", "second"} {
@@ -129,7 +129,7 @@ func (h *testHost) oldGames() {
 	if err != nil || len(placed.PlayerSessions) != 1 {
 		h.Errorf("the placed player: %+v, %v", placed, err)
 	}
-	// It goes on, and its time is over 10 minutes after the archive was made.
+	// The placement continues. It times out 10 minutes after the archive was made.
 	p, err := h.api.DescribeGameSessionPlacement(h.context(), &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("waiting-placement")})
 	if err != nil || *p.GameSessionPlacement.GameSessionQueueName != "waiting-queue" ||
 		p.GameSessionPlacement.Status != types.GameSessionPlacementStatePending && p.GameSessionPlacement.Status != types.GameSessionPlacementStateTimedOut {
@@ -137,7 +137,7 @@ func (h *testHost) oldGames() {
 	}
 }
 
-// tagged fails unless a resource has the tag that says what it is.
+// tagged checks the tag of a resource.
 func (h *testHost) tagged(resource, value string) {
 	h.Helper()
 	arn := aws.String("arn:aws:gamelift:us-east-1:000000000000:" + resource)

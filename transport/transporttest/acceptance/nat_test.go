@@ -11,9 +11,9 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// What a NAT does to the fast channel of stock clients, who never shake hands again.
+// How changes of a NAT affect the fast channel of stock clients, who never repeat the handshake.
 
-// natted is a stock client behind a NAT, and a peer that is not.
+// natted has a stock client behind a NAT and a peer without one.
 type natted struct {
 	*testHost
 	nat      *nat.NAT
@@ -51,8 +51,8 @@ func behindNAT(t *testing.T, inner string) *natted {
 	return n
 }
 
-// back plays at 20 Hz in both directions and says how long it takes until both get
-// what the other sends; what comes to the one behind the NAT comes by a channel.
+// back sends messages at 20 Hz in both directions, and logs how long it takes until they arrive in both.
+// Messages to the client behind the NAT must arrive on the channel via.
 func (n *natted) back(when string, via stock.Channel) {
 	n.Helper()
 	up, down := n.plays(func(up, down bool) bool { return up && down }, via)
@@ -62,8 +62,8 @@ func (n *natted) back(when string, via stock.Channel) {
 	}
 }
 
-// plays goes on until it is enough, and returns how long it took in each direction,
-// 0 for never.
+// plays sends messages until enough returns true. It returns how long it took until the first message arrived
+// in each direction, or 0 if none did.
 func (n *natted) plays(enough func(up, down bool) bool, via stock.Channel) (up, down time.Duration) {
 	n.Helper()
 	first := n.next + 1
@@ -81,8 +81,7 @@ func (n *natted) plays(enough func(up, down bool) bool, via stock.Channel) (up, 
 	return up, down
 }
 
-// heard reports whether a client has got one of the messages from first on by a
-// channel.
+// heard reports whether a client has received one of the messages from number first on, on the given channel.
 func (n *natted) heard(c *stock.Client, first int, via stock.Channel) bool {
 	for _, e := range c.Log() {
 		if e.Err == nil && !e.Stale && e.OpCode == 10 && numberOf(e) >= first && e.Channel == via {
@@ -115,7 +114,7 @@ func TestNATChangesTheAddress(t *testing.T) {
 			t.Fatalf("not served by WebSocket within %v", patience)
 		}
 		t.Logf("down after %v", down)
-		n.nat.MoveTo("127.0.0.1") // and back: its datagrams count again
+		n.nat.MoveTo("127.0.0.1") // back to the first address: its datagrams are accepted again
 		n.back("the old address", stock.ChannelWebSocket)
 	})
 }
@@ -128,12 +127,12 @@ func TestNATChangesWhatDTLSSees(t *testing.T) {
 		o := h.secured()
 		o.DTLS = nil
 		c := h.joinSecure(h.seats(h.newGame(4), 1)[0], o)
-		box := h.associateAt(behind.UDP(h.host.Addrs().DTLS)) // that never shakes hands again
+		box := h.associateAt(behind.UDP(h.host.Addrs().DTLS)) // it never repeats the handshake
 		if r := h.verify(box, c.PeerID(), h.loginResult(c).ConnectToken); !r.Success {
 			t.Fatalf("%+v", r)
 		}
 		for i, change := range []func(){func() {}, behind.Rebind, func() { behind.MoveTo("127.0.0.6") }} {
-			time.Sleep(200 * time.Millisecond) // one that was just heard does not move
+			time.Sleep(200 * time.Millisecond) // an association that was just heard does not move
 			change()
 			box.a.Write(wire.AppendMessage(nil, &wire.Header{OpCode: 12, Sequence: int32(i + 1), Sender: c.PeerID(), TargetPlayer: c.PeerID()}))
 			select {
@@ -149,9 +148,9 @@ func TestNATChangesWhatDTLSSees(t *testing.T) {
 	})
 }
 
-// TestATokenIsGoodOnceMoreForWhoHearsNothing: a player who says, by the WebSocket,
-// that the fast channel is lost may bind another association with the same token,
-// once; the one before is ended. Nobody else can say that.
+// TestATokenIsGoodOnceMoreForWhoHearsNothing: a player may report by WebSocket that its fast channel is lost.
+// It may then bind one more association with the same token, and the previous association is ended. Nobody
+// else can make that report.
 func TestATokenIsGoodOnceMoreForWhoHearsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, secure(t), nil)
@@ -173,7 +172,8 @@ func TestATokenIsGoodOnceMoreForWhoHearsNothing(t *testing.T) {
 			if err := c.SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c.PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
 				t.Fatal(err)
 			}
-			h.send(c, stock.Message{OpCode: 9, TargetPlayer: c.PeerID(), Reliable: true}) // it has been taken in when this comes back
+			// when this returns, the report has been handled
+			h.send(c, stock.Message{OpCode: 9, TargetPlayer: c.PeerID(), Reliable: true})
 			h.expect(c, isOp(9, stock.ChannelWebSocket))
 		}
 		first := bind(true)
@@ -194,8 +194,8 @@ func TestATokenIsGoodOnceMoreForWhoHearsNothing(t *testing.T) {
 	})
 }
 
-// TestWhoHearsNothingIsServedByWebSocket: the same over plain UDP, until the player
-// is heard again.
+// TestWhoHearsNothingIsServedByWebSocket: over plain UDP, a player who reports a lost fast channel gets its
+// messages by WebSocket until a datagram of the player arrives again.
 func TestWhoHearsNothingIsServedByWebSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, nil, nil)
@@ -203,7 +203,8 @@ func TestWhoHearsNothingIsServedByWebSocket(t *testing.T) {
 		if err := c[0].SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c[0].PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
 			t.Fatal(err)
 		}
-		h.send(c[0], stock.Message{OpCode: 9, TargetPlayer: c[0].PeerID(), Reliable: true}) // it has been taken in when this comes back
+		// when this returns, the report has been handled
+		h.send(c[0], stock.Message{OpCode: 9, TargetPlayer: c[0].PeerID(), Reliable: true})
 		h.expect(c[0], stock.Op(9))
 		h.send(c[1], stock.Message{OpCode: 10, TargetPlayer: c[0].PeerID()})
 		if e := h.expect(c[0], stock.Op(10)); e.Channel != stock.ChannelWebSocket {

@@ -14,8 +14,8 @@ import (
 	"troupe/transport/host"
 )
 
-// through opens a TCP connection to the WebSocket port by way of a balancer, which says
-// that it is of somebody at an IPv6 address.
+// through opens a TCP connection to the WebSocket port through a load balancer. The balancer reports an IPv6
+// client.
 func (h *testHost) through(balancer, source string) net.Conn {
 	h.Helper()
 	nc, err := h.Net.DialFrom(h.context(), "tcp", balancer, h.host.Addrs().WS)
@@ -34,8 +34,8 @@ func (h *testHost) through(balancer, source string) net.Conn {
 	return nc
 }
 
-// Silent connections from all over one IPv6 /48 are bounded together, though each comes from
-// a /64 of its own; who comes from elsewhere does not wait behind them.
+// Silent connections from one IPv6 /48 network share a limit, even if each comes from another /64. A client
+// from another network does not wait behind them.
 func TestAnIPv6NetworkIsOneSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const balancer = "127.0.0.21"

@@ -47,7 +47,7 @@ func (h *testHost) ended(id string, want types.GameSessionPlacementState) *types
 	return h.placement(id)
 }
 
-// The queue that is there from the start takes a placement, and its players play.
+// The default queue fulfils a placement, and its players play.
 // API-46, API-50.
 func TestAPlacementIsPlayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAPlacementIsPlayed(t *testing.T) {
 	})
 }
 
-// After a restart of the host, queues and placements are there.
+// After a restart of the host, queues and placements still exist.
 func TestPlacementsOutliveTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := t.TempDir() + "/troupe.db"

@@ -22,7 +22,7 @@ func (h *testHost) detached(n int64) {
 	h.untilCount("detached players", func() int64 { return h.host.Counters().Players.Get(counters.PlayerDetached) }, n)
 }
 
-// seatIs waits for a player session's status.
+// seatIs waits until a player session has a status.
 func (h *testHost) seatIs(id string, want types.PlayerSessionStatus) {
 	h.Helper()
 	h.until("player session is "+string(want), func() error {
@@ -37,10 +37,10 @@ func (h *testHost) seatIs(id string, want types.PlayerSessionStatus) {
 func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 	for _, mode := range []struct {
 		name     string
-		interval time.Duration // the script's; 0 leaves the host's
+		interval time.Duration // ping interval of the script; 0 uses the host's
 		window   time.Duration
 		after    time.Duration
-		pings    int // of the good one until then
+		pings    int // pings that the responsive client has received by then
 	}{
 		{"at least 6 s", 0, 0, 6 * time.Second, 60},
 		{"two intervals", 3500 * time.Millisecond, 0, 7 * time.Second, 2},
@@ -106,10 +106,11 @@ func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h.send(p[0], stock.Message{OpCode: 34, TargetPlayer: 2}) // both confirmed: by UDP all the way
+		// both fast channels are confirmed, so it uses UDP for the whole way
+		h.send(p[0], stock.Message{OpCode: 34, TargetPlayer: 2})
 		h.expect(p[1], stock.OpVia(34, stock.ChannelUDP))
 		p[1].CloseUDP()
-		for i := range 20 { // datagrams into the void, with ICMP coming back
+		for i := range 20 { // these datagrams are lost, and ICMP errors come back
 			h.send(p[0], stock.Message{OpCode: 35, TargetPlayer: 2, Payload: fmt.Append(nil, i)})
 			h.talk(p[0], p[1])
 			h.talk(p[1], p[0])
@@ -118,7 +119,7 @@ func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.send(p[1], stock.Message{OpCode: 36, TargetPlayer: 1, Via: stock.ChannelWebSocket})
-		h.expect(p[0], stock.Op(36)) // still by UDP to the one who has it
+		h.expect(p[0], stock.Op(36)) // the recipient's UDP still works and is used
 		if n := g.count("onPlayerDisconnect"); n != 0 || len(p) != 2 {
 			t.Errorf("onPlayerDisconnect was called %d times", n)
 		}
@@ -131,8 +132,8 @@ func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 	})
 }
 
-// TestHostStops: players are told, onProcessTerminate is heard, and the records
-// of a stopping host do not say otherwise.
+// TestHostStops: when a host stops, the players are told, onProcessTerminate is called, and the records are
+// consistent with that.
 func TestHostStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fakeGame{terminating: func(s script.Session) {

@@ -12,7 +12,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// closedGame lets nobody in whose data says so.
+// closedGame refuses players whose data says so.
 type closedGame struct{ script.Base }
 
 func (closedGame) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
@@ -22,8 +22,7 @@ func (closedGame) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	return script.Allow
 }
 
-// A login that is refused says why to a client whose player session the host knows, and
-// nothing to who makes ids up.
+// A refused login gets a reason if the host knows the player session. An invented id gets none.
 func TestARefusedLoginSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, nil, func() script.Handler { return closedGame{} })

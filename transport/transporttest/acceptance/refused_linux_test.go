@@ -20,7 +20,7 @@ import (
 	"troupe/transport/host"
 )
 
-// smallDisk mounts one of some MiB for the length of the test.
+// smallDisk mounts a file system of a few MiB for the duration of the test.
 func smallDisk(t *testing.T, mib string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,15 +31,15 @@ func smallDisk(t *testing.T, mib string) string {
 	return dir
 }
 
-// A disk with room for small changes only, a registry with much to do, and one script that
-// is given contents that do not fit while it is renamed and tagged: what has been answered
-// is what the next process of the host has, and it starts.
+// The disk has room for small changes only, and the registry is busy. A script gets contents that do not fit,
+// while it is renamed and tagged. After a restart, the host has exactly what it had acknowledged.
 func TestAScriptThatIsRefusedAndRenamedIsThereAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := smallDisk(t, "16")
 		change := func(c *host.Config) { c.Store = host.Store{Path: filepath.Join(disk, "store.db")} }
 		slow := func(o *host.Options) {
-			o.NewHandler = func(*messages.Fleet) script.Handler { time.Sleep(5 * time.Millisecond); return script.Relay{} } // in the registry's turn
+			// blocks the registry
+			o.NewHandler = func(*messages.Fleet) script.Handler { time.Sleep(5 * time.Millisecond); return script.Relay{} }
 		}
 		h := startHostWith(t, change, slow)
 		id, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
@@ -57,7 +57,7 @@ func TestAScriptThatIsRefusedAndRenamedIsThereAfterARestart(t *testing.T) {
 		until := func(do func() error) {
 			wg.Go(func() {
 				for time.Now().Before(deadline) {
-					_ = do() // refused, or not
+					_ = do() // may be refused
 				}
 			})
 		}
@@ -103,7 +103,7 @@ func TestAScriptThatIsRefusedAndRenamedIsThereAfterARestart(t *testing.T) {
 	})
 }
 
-// script is what is shown of a script.
+// script returns what the API shows of a script.
 func (h *testHost) script(id string) string {
 	h.Helper()
 	out, err := h.api.DescribeScript(h.context(), &gamelift.DescribeScriptInput{ScriptId: &id})

@@ -14,8 +14,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// With script.endEarlier a new version leaves no game session of an earlier one to new
-// players: those without players end at once, the others with their last player.
+// With script.endEarlier, game sessions of an earlier version accept no new players once there is a new
+// version. Those without players end immediately. The others end with their last player.
 func TestANewVersionEndsGameSessionsOfEarlierOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := scriptFile(t, says("one"))
@@ -64,7 +64,7 @@ func TestANewVersionEndsGameSessionsOfEarlierOnes(t *testing.T) {
 		h.hears(player, "one")
 		newest, fourth := h.on("fleet-dev")
 		h.hears(fourth, "two")
-		late := h.join(seat, stock.Options{}) // who has a seat may come
+		late := h.join(seat, stock.Options{}) // a player with a reservation may still join
 		h.hears(late, "one")
 		player.Close()
 		late.Close()

@@ -15,8 +15,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// TestResumeOnAnyTransport: D-1, from each transport to each other, with
-// peer id, group and what was missed.
+// TestResumeOnAnyTransport: D-1, from each transport to each other one. The player keeps its peer id and its
+// group, and gets the messages it missed.
 func TestResumeOnAnyTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {
@@ -57,7 +57,7 @@ func TestResumeOnAnyTransport(t *testing.T) {
 			}
 		}
 		on := client.WS
-		for _, to := range []client.Transport{ // every pair is next to each other once
+		for _, to := range []client.Transport{ // contains every ordered pair of transports as neighbours once
 			client.WS, client.WSS, client.WSS, client.KCP, client.KCP, client.WS, client.KCP, client.WSS, client.WS,
 		} {
 			what := fmt.Sprintf("%s to %s", on, to)
@@ -79,8 +79,8 @@ func TestResumeOnAnyTransport(t *testing.T) {
 	})
 }
 
-// TestResumeOfAnotherProcess is reliability.md 2.9: a token and a player session of
-// a host that is gone are refused at once and for good.
+// TestResumeOfAnotherProcess: a token and a player session of a host that has ended are refused immediately
+// and permanently (reliability.md 2.9).
 // RL-114.
 func TestResumeOfAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestResumeOfAnotherProcess(t *testing.T) {
 		begun := time.Now()
 		second.sendRaw(raw, wire.AppendLogin(nil, &login, nil))
 		second.expectRefused(raw)
-		if took := time.Since(begun); took != 50*time.Millisecond { // refusals are sent at whole steps
+		if took := time.Since(begun); took != 50*time.Millisecond { // refusals are sent at multiples of this
 			t.Errorf("refused after %v", took)
 		}
 		if _, err := client.Dial(second.context(), client.Options{DialContext: second.Net.Dial, Addr: second.host.Addrs().WS, PlayerSessionID: id}); err == nil {
@@ -112,8 +112,8 @@ func TestResumeOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// TestStormIsTold: over limits.loginsPerSecond a client of the extension hears when
-// to come again, and comes; a stock client is refused.
+// TestStormIsTold: above limits.loginsPerSecond, a client with the extension is told when to retry, and does
+// so. A stock client is refused.
 func TestStormIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerSecond, c.Limits.LoginsWaiting = 4, 1 }, nil)
@@ -139,8 +139,8 @@ func TestStormIsTold(t *testing.T) {
 	})
 }
 
-// TestRoamingIsAnAbbreviatedHandshake: over KCP a player with a new network is back
-// without another key exchange.
+// TestRoamingIsAnAbbreviatedHandshake: over KCP, a player whose network has changed is back without a new key
+// exchange.
 func TestRoamingIsAnAbbreviatedHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, secure(t), nil)

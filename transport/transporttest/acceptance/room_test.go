@@ -16,8 +16,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Players who send to their room as fast as they can share limits.gameSessionBytesPerSecond;
-// one who sends little beside them does not wait, and nobody loses the connection.
+// Players who send to their game session as fast as they can share limits.gameSessionBytesPerSecond. A player
+// who sends little does not have to wait, and nobody loses the connection.
 func TestARoomIsNoFasterThanItsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bound, loud, size, length = 128 << 10, 3, 2000, time.Second
@@ -61,7 +61,7 @@ func TestARoomIsNoFasterThanItsBound(t *testing.T) {
 		took := time.Since(begun)
 		over.Store(true)
 		for _, c := range p[:loud] {
-			c.Kill() // what it has written may wait for long
+			c.Kill() // what it has written may stay queued for a long time
 		}
 		all.Wait()
 		slices.Sort(trips)
@@ -76,8 +76,9 @@ func TestARoomIsNoFasterThanItsBound(t *testing.T) {
 	})
 }
 
-// TestAFullMailboxDropsFastMessagesAndReadsNoMore: while the game does not take its messages, no more than its mailbox holds
-// is kept for it. Fast messages beyond that are dropped; reliable ones wait with their senders, and none is lost.
+// TestAFullMailboxDropsFastMessagesAndReadsNoMore: while a game does not process its messages, the host
+// queues only as many as the mailbox holds. Further fast messages are dropped. Further reliable messages wait
+// at their senders, and none is lost.
 func TestAFullMailboxDropsFastMessagesAndReadsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room, sent = 64, 400
@@ -106,14 +107,14 @@ func TestAFullMailboxDropsFastMessagesAndReadsNoMore(t *testing.T) {
 		for i := range sent {
 			h.send(p[0], stock.Message{OpCode: 2, TargetPlayer: stock.ServerID, Payload: fmt.Append(nil, i), Reliable: true})
 		}
-		h.until("the mailbox is full", func() error { // the fast ones tell
+		h.until("the mailbox is full", func() error { // dropped fast messages show that it is full
 			h.send(p[1], stock.Message{OpCode: 3, TargetPlayer: stock.ServerID})
 			if h.host.Counters().Dropped.Get(counters.DropSessionBusy) == 0 {
 				return errors.New("all were taken")
 			}
 			return nil
 		})
-		if n := taken() - before; n > 2*room+32 { // 32 are in hand
+		if n := taken() - before; n > 2*room+32 { // 32 may be in processing
 			t.Errorf("%d of %d reliable messages were read while there was room for %d", n, sent, room)
 		}
 		let()

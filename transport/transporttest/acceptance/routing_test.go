@@ -17,15 +17,15 @@ import (
 
 var bothChannels = []stock.Channel{stock.ChannelWebSocket, stock.ChannelUDP}
 
-// plays are the plays of all game sessions of a host.
+// plays are the games of all game sessions of a host.
 type plays struct {
 	*testHost
 	mu  sync.Mutex
 	all []*fakeGame
 }
 
-// startPlays starts a host whose games are plays; setup, which may be nil, is
-// called for each before it starts.
+// startPlays starts a host whose games are in plays. setup, which may be nil, is called for each game before
+// it starts.
 func startPlays(t *testing.T, change func(*host.Config), setup func(*fakeGame)) (*testHost, *plays) {
 	t.Helper()
 	games := &plays{}
@@ -42,7 +42,7 @@ func startPlays(t *testing.T, change func(*host.Config), setup func(*fakeGame)) 
 	return games.testHost, games
 }
 
-// only returns the play of the only game session.
+// only returns the game of the only game session.
 func (g *plays) only() *fakeGame {
 	g.Helper()
 	g.mu.Lock()
@@ -53,7 +53,7 @@ func (g *plays) only() *fakeGame {
 	return g.all[0]
 }
 
-// of returns the play of a game session.
+// of returns the game of a game session.
 func (g *plays) of(game string) *fakeGame {
 	g.Helper()
 	g.mu.Lock()
@@ -70,14 +70,13 @@ func (g *plays) of(game string) *fakeGame {
 	return nil
 }
 
-// unlimited lifts the bounds on what one player may send and get.
+// unlimited removes the limits on what a player may send and receive.
 func unlimited(c *host.Config) {
 	c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Limits.GroupOperationsPerSecond = 0, 0, 0
 	c.Session.PlayerQueueMessages, c.Session.PlayerQueueBytes = 1<<16, 64<<20
 }
 
-// fastPlayers joins n players to a new game of their own, with their fast
-// channels confirmed.
+// fastPlayers lets n players join a new game session, and waits until their fast channels are confirmed.
 func (h *testHost) fastPlayers(n int, o stock.Options) []*stock.Client {
 	h.Helper()
 	before := h.host.Counters().Connections.Get(counters.UDP)
@@ -86,8 +85,8 @@ func (h *testHost) fastPlayers(n int, o stock.Options) []*stock.Client {
 	return all
 }
 
-// awaitFast waits until both sides know that the fast channels of all are up;
-// before is how many were.
+// awaitFast waits until both sides have confirmed the fast channels of all clients. before is the number of
+// fast channels before that.
 func (h *testHost) awaitFast(before int64, all ...*stock.Client) {
 	h.Helper()
 	for _, c := range all {
@@ -103,8 +102,8 @@ func (h *testHost) awaitFast(before int64, all ...*stock.Client) {
 	})
 }
 
-// verified ends a test: nothing that clients received breaks the protocol, and
-// all of their datagrams arrived.
+// verified is called at the end of a test. It checks that everything the clients received follows the
+// protocol, and that all their datagrams arrived.
 func (h *testHost) verified(all ...*stock.Client) {
 	h.Helper()
 	h.checkReceived(all...)
@@ -115,13 +114,13 @@ func (h *testHost) verified(all ...*stock.Client) {
 	}
 }
 
-const markerOps = 1_000_000 // op codes from here on are fences
+const markerOps = 1_000_000 // op codes from this one on are used by fence
 
 var markers atomic.Int32
 
-// fence waits until all that from has sent by via, and whatever the game did
-// with it, has reached all players of its game: a marker goes the same way to
-// everybody, and when it has come another one goes the other way.
+// fence waits until everything that from has sent on via, and everything the game has sent in response, has
+// reached all players of the game. It sends a marker to everybody on the same channel, and then another
+// marker on the other channel.
 func (h *testHost) fence(from *stock.Client, via stock.Channel, all ...*stock.Client) {
 	h.Helper()
 	ways := []stock.Channel{via}
@@ -137,7 +136,7 @@ func (h *testHost) fence(from *stock.Client, via stock.Channel, all ...*stock.Cl
 	}
 }
 
-// gotNone fails if a client received anything of the op code.
+// gotNone fails the test if a client has received a packet with the op code.
 func (h *testHost) gotNone(op int32, all ...*stock.Client) {
 	h.Helper()
 	for _, c := range all {
@@ -149,8 +148,8 @@ func (h *testHost) gotNone(op int32, all ...*stock.Client) {
 	}
 }
 
-// gotOne checks that the client's one packet of the op code is want, no field
-// more or less, but for its number, and returns it.
+// gotOne checks that the client has received one packet with the op code, and that all its fields except the
+// sequence number equal want. It returns the packet.
 func (h *testHost) gotOne(c *stock.Client, want stock.Packet) stock.Event {
 	h.Helper()
 	e := h.expect(c, stock.Op(want.OpCode))
@@ -174,8 +173,8 @@ func (h *testHost) sawNone(p *fakeGame, op int32, names ...string) {
 	}
 }
 
-// serverOps are the op codes that only the server may emit (D-136), with the
-// inner message that a forger would give them.
+// serverOps are the op codes that only the server may send (D-136), with the inner message that a forged
+// packet might have.
 var serverOps = []stock.Packet{
 	{OpCode: stock.OpLoginResponse, LoginResult: &stock.LoginResult{Success: true, PeerID: 2, FastPort: 9}},
 	{OpCode: stock.OpPingResult, PingResult: &stock.Empty{}},
@@ -188,7 +187,7 @@ var serverOps = []stock.Packet{
 	{OpCode: stock.OpGameEnd},
 }
 
-// number is a payload that carries n.
+// number returns a payload that contains n.
 func number(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
 func numberOf(e stock.Event) int {
@@ -198,8 +197,7 @@ func numberOf(e stock.Event) int {
 	return int(binary.BigEndian.Uint32(e.Payload))
 }
 
-// numbers returns the numbers of all packets with the op code, in order of
-// arrival on their channel.
+// numbers returns the numbers in all packets with the op code, in order of arrival on their channel.
 func numbers(c *stock.Client, op int32) (ns []int) {
 	for _, e := range c.Log() {
 		if e.Err == nil && e.OpCode == op && !e.Stale {
@@ -209,7 +207,7 @@ func numbers(c *stock.Client, op int32) (ns []int) {
 	return ns
 }
 
-// rises fails unless got is exactly what want yields for 0, 1 ... n-1.
+// rises checks that got has exactly those of the numbers 0 to n-1 for which want returns true, in order.
 func (h *testHost) rises(who string, got []int, n int, want func(int) bool) {
 	h.Helper()
 	at := 0
@@ -228,9 +226,8 @@ func (h *testHost) rises(who string, got []int, n int, want func(int) bool) {
 	}
 }
 
-// RL-2: a reliable message is delivered, or the player session ends with a reason.
-// A client whose joins and messages the game session finds all at once, as after
-// a callback that took its time, is no exception.
+// RL-2: a reliable message is delivered, or the player session ends with a reason. That also holds if the
+// game session finds many joins and messages of a client at once, for example after a slow callback.
 func TestReliableMessagesBehindGroupOperationsAreNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rounds, each, op = 500, 4, 1050
@@ -257,7 +254,7 @@ func TestReliableMessagesBehindGroupOperationsAreNotLost(t *testing.T) {
 		}
 		h.untilCount("taken in", func() int64 { return h.host.Counters().MessagesIn.Get(counters.WS) - before }, rounds*each)
 		let()
-		h.fence(c[1], stock.ChannelWebSocket, c[1]) // behind all of it in the game session's mailbox
+		h.fence(c[1], stock.ChannelWebSocket, c[1]) // its marker is after all of them in the game session's mailbox
 		h.until("delivery, or an end with a reason", func() error {
 			got, dropped := len(numbers(c[1], op)), h.host.Counters().Dropped.Get(counters.DropStashFull)
 			switch ended := c[0].Err() != nil || c[0].Status() == stock.StatusDisconnected; {

@@ -22,7 +22,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// says is a script that answers each message with a text.
+// says returns a script that answers each message with a text.
 func says(text string) string {
 	return fmt.Sprintf(`
 		let session;
@@ -51,7 +51,7 @@ func archive(files map[string]string) []byte {
 	return out.Bytes()
 }
 
-// scriptFleet makes a script and a fleet of it, and waits until that is ACTIVE.
+// scriptFleet creates a script and a fleet with it, and waits until the fleet is ACTIVE.
 func (h *testHost) scriptFleet(zip []byte) (scriptID, fleetID string) {
 	h.Helper()
 	s, err := h.api.CreateScript(h.context(), &gamelift.CreateScriptInput{Name: aws.String("game"), Version: aws.String("1.0"), ZipFile: zip})
@@ -84,7 +84,7 @@ func (h *testHost) untilActive(fleetID string) {
 	})
 }
 
-// on creates a game session on a fleet, and lets a player in.
+// on creates a game session on a fleet, and lets a player join.
 func (h *testHost) on(fleetID string) (game string, player *stock.Client) {
 	h.Helper()
 	out, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{FleetId: &fleetID, MaximumPlayerSessionCount: aws.Int32(4)})
@@ -131,7 +131,7 @@ func needNode(t *testing.T) {
 	}
 }
 
-// A fleet of the configuration runs a file; a save that is broken changes nothing.
+// A configured fleet runs a script file. Saving a broken version changes nothing.
 func TestAScriptOfTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "Game.js")
@@ -169,7 +169,7 @@ func TestAScriptOfTheConfiguration(t *testing.T) {
 	})
 }
 
-// A version that never says whether it is ready is refused, and the reload says so.
+// A version that never reports whether it is ready is refused, and the reload returns an error.
 func TestAReloadWaitsForTheAnswerOfTheNewVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := scriptFile(t, says("one"))
@@ -197,7 +197,7 @@ func TestABrokenScriptOfTheConfigurationCostsItsFleetOnly(t *testing.T) {
 		if err != nil || out.FleetAttributes[0].Status != types.FleetStatusError {
 			t.Errorf("%+v, %v", out, err)
 		}
-		// One that is not there at all is a mistake in the configuration.
+		// A file that does not exist is a mistake in the configuration.
 		c := hosttest.Config(t)
 		c.Fleets[0].Script = filepath.Join(dir, "nowhere.js")
 		if _, err := host.Start(host.Options{Config: c, Network: newNetwork(t)}); err == nil || !strings.Contains(err.Error(), "fleets[0].script: ") {

@@ -33,10 +33,10 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// The secured mode: RT-9 and RT-30 to RT-34, played
-// by a client written from the specification alone, whose DTLS is openssl or GnuTLS.
+// Tests of the secured mode: RT-9 and RT-30 to RT-34. The client is written from the specification alone, and
+// uses openssl or GnuTLS for DTLS.
 
-// secure turns the secured listeners on.
+// secure enables the secured listeners.
 func secure(t *testing.T) func(c *host.Config) {
 	dir := t.TempDir()
 	return func(c *host.Config) {
@@ -47,8 +47,8 @@ func secure(t *testing.T) func(c *host.Config) {
 	}
 }
 
-// roots are the trust anchors of a host: what a stock client finds in its
-// platform's store.
+// roots returns the trust anchors of a host. A stock client would find them in the trust store of its
+// platform.
 func (h *testHost) roots() *x509.CertPool {
 	h.Helper()
 	text, err := os.ReadFile(h.host.Addrs().CA)
@@ -79,7 +79,7 @@ func (h *testHost) dialSecure(id string, o stock.Options) *stock.Client {
 	return c
 }
 
-// joinSecure is dialSecure and the login, with its DTLS handshake.
+// joinSecure is dialSecure followed by the login, including the DTLS handshake.
 func (h *testHost) joinSecure(id string, o stock.Options) *stock.Client {
 	h.Helper()
 	c := h.dialSecure(id, o)
@@ -93,7 +93,7 @@ func isOp(op int32, via stock.Channel) func(stock.Event) bool {
 	return func(e stock.Event) bool { return e.Err == nil && e.OpCode == op && e.Channel == via }
 }
 
-// login returns the client's LOGIN_RESPONSE.
+// loginResult returns the client's LOGIN_RESPONSE.
 func (h *testHost) loginResult(c *stock.Client) *stock.LoginResult {
 	h.Helper()
 	for _, e := range c.Log() {
@@ -125,7 +125,7 @@ func TestWSSWorksWithTLS12Alone(t *testing.T) {
 	})
 }
 
-// handshake makes a TLS connection to the host, and ends it.
+// handshake opens a TLS connection to the host and closes it.
 func (h *testHost) handshake(c *tls.Config) error {
 	h.Helper()
 	conn, err := h.Net.DialContext(h.context(), "tcp", h.host.Addrs().WSS)
@@ -161,7 +161,7 @@ func TestAFullVerifyIdentityLogin(t *testing.T) {
 				if err := c.AwaitFast(h.context()); err != nil {
 					t.Fatal(err)
 				}
-				// D-108: the answer comes on both channels.
+				// D-108: the response arrives on both channels.
 				for _, via := range []stock.Channel{stock.ChannelDTLS, stock.ChannelWebSocket} {
 					h.until("answered by "+via.String(), func() error {
 						if !slices.ContainsFunc(c.Log(), isOp(stock.OpVerifyIdentityResponse, via)) {
@@ -264,7 +264,7 @@ func TestAPlainUDPConnectOnASecuredPortHasNoEffect(t *testing.T) {
 	})
 }
 
-// dtlsInbox is an association that keeps what it gets.
+// dtlsInbox is an association that stores what it receives.
 type dtlsInbox struct {
 	a   *dtls.Association
 	got chan []byte
@@ -274,7 +274,7 @@ type dtlsInbox struct {
 func (i *dtlsInbox) OnRecord(plain []byte) { i.got <- append([]byte(nil), plain...) }
 func (i *dtlsInbox) OnClosed(err error)    { i.end <- err }
 
-// dtls returns the options of an association with the host, over the test's network.
+// dtls returns the options for an association with the host over the test's network.
 func (h *testHost) dtls(addr string, roots *x509.CertPool) dtls.DialOptions {
 	h.Helper()
 	conn, err := h.Net.DialContext(h.context(), "udp", addr)
@@ -284,8 +284,8 @@ func (h *testHost) dtls(addr string, roots *x509.CertPool) dtls.DialOptions {
 	return dtls.DialOptions{Conn: conn, Roots: roots, ServerName: "localhost"}
 }
 
-// associate makes a DTLS association with the host, for a client that breaks
-// rules that a stock one keeps.
+// associate opens a DTLS association with the host, for a client that breaks rules which a stock client
+// follows.
 func (h *testHost) associate() *dtlsInbox {
 	h.Helper()
 	return h.associateAt(h.host.Addrs().DTLS)
@@ -303,7 +303,7 @@ func (h *testHost) associateAt(addr string) *dtlsInbox {
 	return box
 }
 
-// verify presents a token and returns the answer.
+// verify sends VERIFY_IDENTITY with a token and returns the response.
 func (h *testHost) verify(box *dtlsInbox, peer int32, token string) wire.VerifyIdentityResult {
 	h.Helper()
 	box.a.Write(wire.AppendVerifyIdentity(nil, &wire.VerifyIdentity{PeerID: peer, ConnectToken: token}, 0, nil))
@@ -386,7 +386,7 @@ func TestAWrongTokenWrongPeerOrReusedTokenIsRefusedAndTheWebSocketLivesOn(t *tes
 		case <-h.context().Done():
 			t.Error("the verified association gets nothing")
 		}
-		// Its end is not the login's.
+		// Its end does not end the login.
 		good.a.Close()
 		h.until("gone", func() error {
 			if n := h.host.Counters().Connections.Get(counters.DTLS); n != 1 {
@@ -435,7 +435,7 @@ func TestGameSessionsOfAFleetWithCertificatesAnnounceTheSecurePorts(t *testing.T
 				t.Errorf("%s: the player session says port %d", fleet, *seat.PlayerSession.Port)
 			}
 		}
-		// The certificate carries the name.
+		// The certificate contains the name.
 		if err := h.handshake(&tls.Config{RootCAs: h.roots(), ServerName: "games.example.test"}); err != nil {
 			t.Error(err)
 		}
@@ -463,7 +463,7 @@ func TestAnAssociationThatDoesNotSayWhoItIsEnds(t *testing.T) {
 	})
 }
 
-// operatorFiles writes a certificate authority and a leaf of its own, anew.
+// operatorFiles creates a new certificate authority and a leaf, and writes their files.
 func operatorFiles(t *testing.T, dir string, serial int64) (cert, key, ca string) {
 	t.Helper()
 	must := func(err error) {
@@ -507,7 +507,7 @@ func TestANewCertificateReachesAllListenersWithoutARestart(t *testing.T) {
 		seats := h.seats(h.newGame(8), 4)
 		before := h.sdk(client.KCP, seats[0])
 		operatorFiles(t, dir, 200)
-		trust := &tls.Config{RootCAs: h.roots(), ServerName: "localhost"} // of the new file
+		trust := &tls.Config{RootCAs: h.roots(), ServerName: "localhost"} // uses the new file
 		if err := h.handshake(trust); err == nil {
 			t.Error("the new certificate is served before the host has looked")
 		}
@@ -516,7 +516,7 @@ func TestANewCertificateReachesAllListenersWithoutARestart(t *testing.T) {
 		if err := h.handshake(trust); err != nil {
 			t.Fatal(err)
 		}
-		h.sdk(client.WSS, seats[1]) // its DTLS trusts the caCert of its login: that is new as well
+		h.sdk(client.WSS, seats[1]) // its DTLS trusts the caCert of its login, which is new as well
 		h.sdk(client.KCP, seats[2])
 		if _, err := dtls.Dial(h.context(), h.dtls(h.host.Addrs().KCP, old), func(*dtls.Association) dtls.Handler { return nil }); err == nil {
 			t.Error("the old certificate is still served")

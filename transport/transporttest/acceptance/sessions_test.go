@@ -14,8 +14,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Game sessions and player sessions through the SDK and SQLite: after a restart they are
-// over, and known, and the token is taken.
+// Game sessions and player sessions are created through the SDK and stored in SQLite. After a restart, their
+// records exist and say that they have ended. The same idempotency token still refers to the same game session.
 // API-34, RL-114.
 func TestGameSessionsAreKnownAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -20,12 +20,12 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// slowPath is a TCP relay to a host that passes what comes from it at a rate.
+// slowPath is a TCP relay in front of a host. It limits the rate of the data from the host.
 type slowPath struct {
 	h    *testHost
 	ln   net.Listener
-	rate atomic.Int64 // bytes a second; 0: no bound
-	down atomic.Bool  // nobody gets through
+	rate atomic.Int64 // bytes per second; 0: no limit
+	down atomic.Bool  // drops all connections
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -100,7 +100,7 @@ func (p *slowPath) trickle(to io.Writer, from io.Reader) {
 	}
 }
 
-// cut ends what the relay carries, with a reset for the host.
+// cut ends all connections through the relay. The host gets a reset.
 func (p *slowPath) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *slowPath) cut() {
 	p.conns = nil
 }
 
-// gapReporter is a relay that says what it is told of gaps.
+// gapReporter is a relay handler that counts the lost messages reported to it.
 type gapReporter struct {
 	script.Base
 	lost *atomic.Uint64
@@ -120,9 +120,9 @@ func (g *gapReporter) OnPlayerReconnected(_ messages.PeerID, info script.Reconne
 	g.lost.Add(info.Lost)
 }
 
-// A player that sends more than another's path can take costs that one messages, which
-// are announced, and never its seat: a sender at eight times the rate of a slow path, with
-// a queue that is full again and again.
+// A player may send more than another player's path can transport, here eight times as much, so that the slow
+// player's queue fills repeatedly. The slow player then loses messages and is told so, but never loses its
+// player session.
 // RL-112.
 func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
 	for name, play := range map[string]func(*testHost, *slowPath, string) *slowPlayer{"sdk": slowSDK, "stock": slowStock} {
@@ -135,7 +135,7 @@ func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
 			sender := h.join(ids[0], stock.Options{NoUDP: true})
 			path := newSlowPath(h, 30_000)
 			slow := play(h, path, ids[1])
-			const total = 180 // 1.5 s at 240 KB a second
+			const total = 180 // 1.5 s at 240 KB per second
 			payload := make([]byte, 2000)
 			for i, start := 0, time.Now(); i < total; i++ {
 				time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / 120)))
@@ -170,7 +170,7 @@ func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
 	}
 }
 
-// slowPlayer counts what comes, each message once, and what it is told to have lost.
+// slowPlayer counts distinct received messages, and the messages that were reported to it as lost.
 type slowPlayer struct{ got, last, told, wrong atomic.Int64 }
 
 func (p *slowPlayer) on(op int32) {
@@ -180,7 +180,7 @@ func (p *slowPlayer) on(op int32) {
 	}
 }
 
-// slowSDK is a player of the Go SDK.
+// slowSDK starts a player with the Go SDK.
 func slowSDK(h *testHost, path *slowPath, id string) *slowPlayer {
 	h.Helper()
 	c, err := client.Dial(h.context(), client.Options{DialContext: h.Net.Dial, Addr: path.ln.Addr().String(), PlayerSessionID: id,
@@ -206,7 +206,7 @@ func slowSDK(h *testHost, path *slowPath, id string) *slowPlayer {
 	return p
 }
 
-// slowStock is a stock client that logs in again whenever its connection is closed.
+// slowStock starts a stock client that logs in again whenever its connection is closed.
 func slowStock(h *testHost, path *slowPath, id string) *slowPlayer {
 	h.Helper()
 	p := new(slowPlayer)

@@ -11,23 +11,23 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// rawUDP is a UDP socket that sends what it is told and keeps what it gets.
+// rawUDP is a UDP socket that sends arbitrary bytes and stores what it receives.
 type rawUDP struct {
 	*testHost
 	conn   transport.PacketConn
 	server netip.AddrPort
-	peer   int32 // whom it claims to be
-	number int32 // of the next packet
-	sent   int   // bytes
+	peer   int32 // peer id that it claims to have
+	number int32 // sequence number of the next packet
+	sent   int   // bytes sent
 	gone   sync.WaitGroup
 
 	mu sync.Mutex
-	// guarded by mu
-	got     int // bytes
+	// The fields below are guarded by mu.
+	got     int // bytes received
 	packets []stock.Packet
 }
 
-// rawUDP opens a socket on a local IP that talks to a port of the host.
+// rawUDP opens a socket on a local IP address, for sending to a port of the host.
 func (h *testHost) rawUDP(local string, port int, peer int32) *rawUDP {
 	h.Helper()
 	conn, err := h.Net.ListenPacket("udp4", local+":0")
@@ -65,7 +65,7 @@ func (r *rawUDP) read() {
 	}
 }
 
-// write sends bytes.
+// write sends a datagram and returns it.
 func (r *rawUDP) write(datagram []byte) []byte {
 	r.Helper()
 	if _, err := r.conn.WriteToUDPAddrPort(datagram, r.server); err != nil {
@@ -75,8 +75,7 @@ func (r *rawUDP) write(datagram []byte) []byte {
 	return datagram
 }
 
-// packet sends p as the claimed peer, with the next number, and returns the
-// datagram.
+// packet sends p as the claimed peer, with the next sequence number. It returns the datagram.
 func (r *rawUDP) packet(p stock.Packet) []byte {
 	r.Helper()
 	p.Sender, p.SequenceNumber = r.peer, r.number
@@ -96,14 +95,14 @@ func (r *rawUDP) data(op int32) []byte {
 	return r.packet(stock.Packet{OpCode: op, TargetGroup: stock.AllPlayers, Payload: []byte("raw")})
 }
 
-// received returns what came so far.
+// received returns what has arrived so far.
 func (r *rawUDP) received() (packets []stock.Packet, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.packets), r.got
 }
 
-// gets waits until n packets have come and returns the last.
+// gets waits until n packets have arrived and returns the last one.
 func (r *rawUDP) gets(n int) (last stock.Packet) {
 	r.Helper()
 	r.until(fmt.Sprintf("%d datagrams", n), func() error {
@@ -119,8 +118,8 @@ func (r *rawUDP) gets(n int) (last stock.Packet) {
 	return last
 }
 
-// gotNothing fails if anything ever came. The host has had its time: the caller
-// has waited for a counter, and the answer would have left before.
+// gotNothing fails the test if anything has arrived. The host had enough time: the caller has waited for a
+// counter, and a response would have been sent before that.
 func (r *rawUDP) gotNothing() {
 	r.Helper()
 	if packets, _ := r.received(); len(packets) > 0 {
@@ -128,7 +127,7 @@ func (r *rawUDP) gotNothing() {
 	}
 }
 
-// confirm goes through the handshake.
+// confirm performs the handshake.
 func (r *rawUDP) confirm() {
 	r.Helper()
 	before := r.host.Counters().Connections.Get(counters.UDP)

@@ -17,8 +17,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// A host that did not run for longer than the reconnect window (SIGSTOP, a frozen virtual
-// machine) gives who was away the time that was left (reliability.md 2.7).
+// A host may be suspended for longer than the reconnect window, for example by SIGSTOP or in a frozen virtual
+// machine. Afterwards, detached players still have the rest of their window (reliability.md 2.7).
 // RL-115.
 func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 	if testing.Short() {
@@ -66,7 +66,7 @@ func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Vanish()
-	time.Sleep(window / 20) // it is detached
+	time.Sleep(window / 20) // until the player is detached
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(window / 20) // whatever is overdue has happened
+	time.Sleep(window / 20) // until everything overdue has happened
 	again, err := join()
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 	again.Kill()
 }
 
-// TestServeUntilInputEnds is the process of TestAHostThatWasStoppedKeepsWhoWasAway.
+// TestServeUntilInputEnds is the host process of TestAHostThatWasStoppedKeepsWhoWasAway.
 func TestServeUntilInputEnds(t *testing.T) {
 	window, err := time.ParseDuration(os.Getenv("SERVE_WINDOW"))
 	if err != nil {

@@ -15,10 +15,9 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-const streamMessages = 3000 // each way
+const streamMessages = 3000 // in each direction
 
-// ahead is how far a sender may be before its receiver: less than the budget of
-// an outbox.
+// ahead is how many messages a sender may be ahead of its receiver. It is less than the budget of an outbox.
 const ahead = 1000
 
 func streamHost(t *testing.T, change func(*host.Config)) *testHost {
@@ -33,8 +32,8 @@ func streamHost(t *testing.T, change func(*host.Config)) *testHost {
 
 func streamed(i int) []byte { return binary.BigEndian.AppendUint32(make([]byte, 0, 64), uint32(i)) }
 
-// TestStreamThroughResets: the same between players of the Go SDK, each cut again
-// and again and moved to other transports: exactly once, in order, both ways.
+// TestStreamThroughResets sends streams in both directions between players of the Go SDK, whose connections
+// are repeatedly cut and moved to other transports. Every message arrives exactly once and in order.
 // RL-101.
 func TestStreamThroughResets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -47,17 +46,17 @@ func TestStreamThroughResets(t *testing.T) {
 		defer cancel()
 		var all, cutting sync.WaitGroup
 		cutAll, stop := context.WithCancel(ctx)
-		var got [3]atomic.Int64 // by peer id
+		var got [3]atomic.Int64 // index: peer id
 		for i, p := range []*sdkPlayer{a, b} {
 			other := int32(2 - i)
-			all.Go(func() { // sends
+			all.Go(func() { // the sender
 				for n := 0; n < total && ctx.Err() == nil; {
 					if int64(n) > got[other].Load()+ahead {
 						time.Sleep(time.Millisecond)
 						continue
 					}
 					if n%5 == 0 {
-						time.Sleep(time.Millisecond) // or it would be over before there is a cut
+						time.Sleep(time.Millisecond) // otherwise the stream could end before the first cut
 					}
 					switch err := p.Send(ctx, client.Message{OpCode: 82, TargetPlayer: other, Payload: streamed(n)}); err {
 					case nil:
@@ -70,11 +69,11 @@ func TestStreamThroughResets(t *testing.T) {
 					}
 				}
 			})
-			all.Go(func() { // receives
+			all.Go(func() { // the receiver
 				next := 0
 				defer func() {
 					if next < total {
-						cancel() // nobody waits for this player's messages
+						cancel() // this player's messages have all arrived
 					}
 				}()
 				for next < total {
@@ -105,10 +104,10 @@ func TestStreamThroughResets(t *testing.T) {
 				for cutAll.Err() == nil {
 					time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
 					if random.IntN(4) > 0 {
-						awaitBack(cutAll, p) // on a busy machine no login would ever be done in time otherwise
+						awaitBack(cutAll, p) // otherwise no login would complete in time on a busy machine
 					}
 					if i == 1 && random.IntN(3) == 0 {
-						// While it is away there is nothing to move; that is no failure.
+						// While the player is detached, Move fails. That is expected.
 						_ = p.Move(cutAll, []client.Transport{client.WS, client.KCP}[random.IntN(2)])
 						continue
 					}
@@ -132,7 +131,7 @@ func TestStreamThroughResets(t *testing.T) {
 	})
 }
 
-// awaitBack returns when the player is attached, has ended, or ctx is over.
+// awaitBack returns when the player is attached or has ended, or when ctx ends.
 func awaitBack(ctx context.Context, p *sdkPlayer) {
 	for ctx.Err() == nil && !p.Attached() {
 		select {

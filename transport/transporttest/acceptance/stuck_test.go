@@ -20,10 +20,11 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// hang is a call that no interrupt ends: it is within one built-in.
+// hang is JavaScript code that cannot be interrupted, because it runs in a single built-in function.
 const hang = `((o) => { for (let i = 0; i < 3e3; i++) o = Object.create(o); Array.prototype.indexOf.call(Object.assign(o, { length: 1e6 }), 1); })({});`
 
-// TestStuckScripts runs TestOneStuckScript in a process of its own, which ends with the goroutines that it leaves running for ever.
+// TestStuckScripts runs TestOneStuckScript in its own process. The process ends together with the goroutines
+// that never return.
 // RL-111.
 func TestStuckScripts(t *testing.T) {
 	if testing.Short() {
@@ -36,12 +37,12 @@ func TestStuckScripts(t *testing.T) {
 	}
 }
 
-// failure takes what a host says when it cannot go on.
+// failure sends the reason to a channel when the host reports that it cannot continue.
 func failure(said chan string) func(*host.Options) {
 	return func(o *host.Options) { o.OnFailure = func(reason string) { said <- reason } }
 }
 
-// event waits for an event of a fleet that has all words.
+// event waits for an event of a fleet that contains all the words.
 func (h *testHost) event(fleet, code string, words ...string) {
 	h.Helper()
 	h.until("an event of "+fleet, func() error {
@@ -65,15 +66,15 @@ func (h *testHost) event(fleet, code string, words ...string) {
 	})
 }
 
-// A game session that hangs costs itself; so does a second one, and then its version takes no
-// new game sessions until the script is updated.
+// A game session that hangs ends only itself, and so does a second one. After that, their version gets no new
+// game sessions until the script is updated.
 func TestOneStuckScript(t *testing.T) {
 	if os.Getenv("STUCK") == "" {
 		t.Skip("run by TestStuckScripts")
 	}
 	defer func() {
 		if !t.Failed() {
-			os.Exit(0) // goroutines are stuck: the check for leaks is none here
+			os.Exit(0) // skips the check for leaked goroutines, because some are stuck on purpose
 		}
 	}()
 	said := make(chan string, 10)
@@ -110,7 +111,7 @@ func TestOneStuckScript(t *testing.T) {
 		}
 		round(n)
 	}
-	if n < 3 { // on a busy machine; hundreds else
+	if n < 3 { // usually hundreds, but few on a busy machine
 		t.Errorf("%d messages there and back meanwhile", n)
 	}
 	h.awaitClose(c, messages.CloseGameCrashed)
@@ -161,7 +162,7 @@ func TestOneStuckScript(t *testing.T) {
 	h.hears(e, "mended")
 }
 
-// scriptFile writes a script into a folder of its own.
+// scriptFile writes a script to a new folder and returns its path.
 func scriptFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "game.js")

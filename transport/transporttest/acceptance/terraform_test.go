@@ -12,8 +12,8 @@ import (
 	"troupe/transport/host"
 )
 
-// The calls of Terraform's AWS provider for a script, a fleet and an alias: apply, a change, destroy. Its waits are loops over
-// DescribeFleetAttributes, at the end until the fleet is not found.
+// The calls that Terraform's AWS provider makes for a script, a fleet and an alias: apply, change, destroy.
+// To wait, it polls DescribeFleetAttributes, at the end until the fleet is not found.
 func TestTerraformAppliesChangesAndDestroys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) { c.Limits = host.Defaults().Limits }, nil)

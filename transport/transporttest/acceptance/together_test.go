@@ -12,18 +12,18 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// together is a player of any kind, as the game in this file sees it.
+// together is a player of any kind, with the methods that the game in this file needs.
 type together interface {
 	name() string
 	id() int32
 	join(group int32) error
 	say(op, group int32, text string, reliable bool) error
-	// hear returns the next message with an op code: who sent it, what, and whether
-	// it came by the fast channel.
+	// hear returns the next message with an op code: its sender, its text, and whether it arrived on the fast
+	// channel.
 	hear(op int32) (from int32, text string, fast bool)
 }
 
-// stockPlayer is a client from the specification.
+// stockPlayer is a player with a stock client.
 type stockPlayer struct {
 	h *testHost
 	*stock.Client
@@ -43,7 +43,7 @@ func (p *stockPlayer) hear(op int32) (int32, string, bool) {
 	return e.Sender, string(e.Payload), e.Channel != stock.ChannelWebSocket
 }
 
-// sdkPlayer is a client of the Go SDK.
+// sdkPlayer is a player with a client of the Go SDK.
 type sdkPlayer struct {
 	h *testHost
 	*client.Client
@@ -89,7 +89,7 @@ func (p *sdkPlayer) hear(op int32) (int32, string, bool) {
 	}
 }
 
-// sdk logs a player of the Go SDK in.
+// sdk logs in a player with the Go SDK.
 func (h *testHost) sdk(t client.Transport, id string) *sdkPlayer {
 	h.Helper()
 	a := h.host.Addrs()
@@ -130,7 +130,8 @@ func TestTheSameGameIsPlayedOnAllTransportsAtOnce(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		// One every 15 s, of KCP: what a kernel knows of TCP is websocket's (TestOnLinuxSockets).
+		// One round trip every 15 s is measured, by KCP. TestOnLinuxSockets of package websocket tests the
+		// kernel's figures for TCP.
 		if n, sum, _ := h.host.Counters().RoundTrip.Snapshot(); n != 4 || sum <= 0 {
 			t.Errorf("%d round trips are counted, together %v s", n, sum)
 		}

@@ -11,8 +11,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// spy is an uploaded script that asks for node, and answers with the environment of the
-// process that started it, or with why it has not got that.
+// spy is an uploaded script that requests Node.js. It answers with the environment of its parent process, or
+// with the reason why it cannot read it.
 const spy = `
 	let session;
 	const look = () => {
@@ -23,7 +23,7 @@ const spy = `
 		onMessage: (m) => session.sendReliableMessage(session.newTextGameMessage(12, session.getServerId(), look()), m.sender),
 	};`
 
-// Who may only upload scripts gets no shell by asking for node.
+// A caller who may only upload scripts must not get access to the system by requesting Node.js.
 func TestAnUploadedScriptDoesNotChooseNode(t *testing.T) {
 	needNode(t)
 	files := map[string]string{"lib/main.js": spy, "package.json": `{"troupe": {"engine": "node"}}`}
@@ -49,7 +49,7 @@ func TestAnUploadedScriptDoesNotChooseNode(t *testing.T) {
 				return
 			}
 			h.event(fleet, "GENERIC_EVENT", "runs in the embedded engine", "script.node.allowUploaded", "script.node.uid")
-			// The fleet of the configuration asks for node whatever its script is.
+			// The configured fleet requests Node.js for any script.
 			if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: aws.String("script-dev"), ZipFile: archive(map[string]string{"game.js": spy})}); err != nil {
 				t.Fatal(err)
 			}

@@ -17,24 +17,25 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Network is what a host, stock clients and the Go client open sockets with: a memnet.Machine, or System.
+// Network opens the sockets of a host, of stock clients and of the Go client. It is a memnet.Machine, or
+// System.
 type Network interface {
 	transport.Network
 	stock.Network
 	Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 }
 
-// Host is a host and the network on which it listens. It ends with the test.
+// Host is a host and the network on which it listens. It is closed at the end of the test.
 type Host struct {
 	*testing.T
 	Host *host.Host
 	Net  Network
-	Web  *http.Client     // over Net
-	API  *gamelift.Client // the SDK, over Net; each call is made once
+	Web  *http.Client     // uses Net
+	API  *gamelift.Client // the SDK client over Net; it does not retry
 }
 
-// Config returns the defaults without TLS, on free ports of the loopback address, without limits for each address. Game session
-// logs are in a folder of the test's.
+// Config returns the defaults without TLS, on free ports of loopback, and without limits per IP address. Logs
+// of game sessions are in a temporary folder of the test.
 func Config(t *testing.T) host.Config {
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
@@ -45,12 +46,12 @@ func Config(t *testing.T) host.Config {
 	return c
 }
 
-// Log shows warnings with the test.
+// Log returns a logger that writes warnings and errors to the test's output.
 func Log(t *testing.T) zerolog.Logger {
 	return zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
 }
 
-// Start starts a host on a network of its own, unless the options have a Network of this package.
+// Start starts a host on its own in-memory network, unless the options have a Network of this package.
 func Start(t *testing.T, o host.Options) *Host {
 	t.Helper()
 	h := &Host{T: t}
@@ -80,7 +81,7 @@ func Start(t *testing.T, o host.Options) *Host {
 	return h
 }
 
-// Serve answers requests of HTTP at a free port of a network until the test ends, and returns its URL.
+// Serve serves HTTP at a free port of a network until the test ends, and returns its URL.
 func Serve(t *testing.T, on transport.Network, handler http.Handler) (url string) {
 	t.Helper()
 	l, err := on.Listen("tcp", "127.0.0.1:0")

@@ -8,8 +8,8 @@ import (
 	"troupe/transport"
 )
 
-// System is the operating system's network, for tests with other processes and of what only a kernel does. A host that is started on it
-// sets its socket options itself.
+// System is the operating system's network. It is for tests with other processes, and for behaviour that only
+// a kernel has. A host on it sets its socket options itself.
 var System Network = system{transport.System}
 
 type system struct{ transport.Network }

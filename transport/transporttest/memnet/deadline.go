@@ -7,11 +7,11 @@ import (
 
 // deadline is a read or write deadline. The network's lock guards it.
 type deadline struct {
-	at    time.Time // zero: none
+	at    time.Time // zero: no deadline
 	timer *time.Timer
 }
 
-// set changes the deadline and wakes whoever waits, now and when it has passed.
+// set changes the deadline. It wakes all waiting goroutines, now and when the deadline has passed.
 func (d *deadline) set(at time.Time, cond *sync.Cond) {
 	if d.timer != nil {
 		d.timer.Stop()

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// event is something that happens later.
+// event is a call at a later time.
 type event struct {
 	due   time.Time
-	order uint64 // of events with the same time
+	order uint64 // order among events with the same time
 	fire  func(now time.Time)
 }
 
-// events is a heap, the earliest first.
+// events is a heap with the earliest event first.
 type events struct {
 	list []event
 	last uint64
@@ -33,8 +33,8 @@ func (e *events) Pop() any {
 	return x
 }
 
-// at calls fire at a time to come, with mu held. One timer serves all events, so
-// that those of the same time keep their order and nobody waits in a goroutine.
+// at calls fire at a later time, with mu held. One timer serves all events. So events of the same time keep
+// their order, and no goroutine waits for them.
 func (n *Network) at(due time.Time, fire func(now time.Time)) {
 	if n.closed {
 		return
@@ -55,7 +55,7 @@ func (n *Network) arm() {
 	n.timer.Reset(d)
 }
 
-// run fires what is due.
+// run fires all events that are due.
 func (n *Network) run() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

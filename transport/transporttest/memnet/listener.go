@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// backlogMax is how many connections wait to be accepted; the handshakes of more
-// are repeated.
+// backlogMax is the maximum number of connections that wait to be accepted. Further handshakes are retried.
 const backlogMax = 256
 
 // Listener accepts streams. It implements net.Listener.
@@ -18,12 +17,12 @@ type Listener struct {
 	n     *Network
 	local netip.AddrPort
 
-	filled  sync.Cond // on the network's lock, which guards what follows
+	filled  sync.Cond // its lock is the network's, which guards the fields below
 	backlog []*Stream
 	closed  bool
 }
 
-// Listen opens a listener; port 0 takes any free one.
+// Listen opens a listener. Port 0 selects a free port.
 func (d *Node) Listen(port uint16) (*Listener, error) {
 	return d.n.listen(netip.AddrPortFrom(d.addr, port))
 }
@@ -56,7 +55,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return s, nil
 }
 
-// Close implements net.Listener. Connections that were not accepted are reset.
+// Close implements net.Listener. It resets connections that were not accepted.
 func (l *Listener) Close() error {
 	l.n.mu.Lock()
 	defer l.n.mu.Unlock()
@@ -83,13 +82,13 @@ func (l *Listener) failed(op string) error {
 type dialing struct {
 	n        *Network
 	from, to netip.AddrPort
-	outcome  chan error // holds the one result
+	outcome  chan error // receives the single result
 	stream   *Stream
 	over     bool
 }
 
-// Dial connects to a listener. It takes a round trip, and as long as ctx allows
-// when nobody can be reached.
+// Dial connects to a listener. It takes one round trip. If the address is unreachable, it waits until ctx
+// ends.
 func (d *Node) Dial(ctx context.Context, to netip.AddrPort) (*Stream, error) {
 	return d.n.dial(ctx, d.addr, to)
 }
@@ -121,7 +120,7 @@ func (n *Network) dial(ctx context.Context, from netip.Addr, to netip.AddrPort) 
 	return g.stream, nil
 }
 
-// knock sends the first segment.
+// knock sends the first segment of the handshake.
 func (g *dialing) knock(now time.Time) {
 	if g.over {
 		return
@@ -136,7 +135,7 @@ func (g *dialing) knock(now time.Time) {
 	g.n.after(now, p.segment(0), g.answer)
 }
 
-// answer is the listener's side.
+// answer handles the first segment at the listener's side.
 func (g *dialing) answer(now time.Time) {
 	l := socketAt(g.n.listeners, g.to)
 	back := g.n.path(g.to.Addr(), g.from.Addr())
@@ -155,7 +154,7 @@ func (g *dialing) answer(now time.Time) {
 	}
 }
 
-// after calls fire when d has passed, at once for 0.
+// after calls fire after d, or immediately if d is 0.
 func (n *Network) after(now time.Time, d time.Duration, fire func(now time.Time)) {
 	if d <= 0 {
 		fire(now)

@@ -9,14 +9,16 @@ import (
 	"troupe/transport"
 )
 
-// Machine opens sockets by their addresses in text, as package net does: every address of the network is this machine's. It implements
-// transport.Network, and the networks of package stock and of the Go client. Names other than localhost are not known, nor are ports.
+// Machine opens sockets by textual addresses, like package net. It owns every address of the network. It
+// implements transport.Network, and the networks of package stock and of the Go client. The only known host
+// name is localhost; service names for ports are not known.
 type Machine struct{ n *Network }
 
-// Machine returns the network as one machine sees its loopback.
+// Machine returns the network in the form of one machine that owns all its addresses.
 func (n *Network) Machine() Machine { return Machine{n} }
 
-// Listen opens a listener; port 0 takes any free one. Without a host, or with an unspecified one, it takes connections to all addresses.
+// Listen opens a listener. Port 0 selects a free port. If the host is empty or unspecified, the listener
+// accepts connections to all addresses.
 func (m Machine) Listen(network, address string) (net.Listener, error) {
 	at, err := resolve(network, address)
 	if err != nil {
@@ -29,7 +31,7 @@ func (m Machine) Listen(network, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// ListenPacket opens a datagram socket, as Listen opens a listener.
+// ListenPacket opens a datagram socket. The address has the same meaning as for Listen.
 func (m Machine) ListenPacket(network, address string) (transport.PacketConn, error) {
 	c, err := m.listenPacket(network, address)
 	if err != nil {
@@ -55,12 +57,13 @@ func (m Machine) listenPacket(network, address string) (*PacketConn, error) {
 	return m.n.openPacket(at, netip.AddrPort{})
 }
 
-// DialContext opens a stream (tcp) or a datagram socket with one peer (udp), from the loopback address.
+// DialContext opens a stream (tcp), or a datagram socket that is connected to one peer (udp), from the
+// loopback address.
 func (m Machine) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return m.Dial(ctx, network, netip.Addr{}, address)
 }
 
-// DialFrom is DialContext from a local IP address, if there is one.
+// DialFrom is DialContext with a local IP address. An empty one means the loopback address.
 func (m Machine) DialFrom(ctx context.Context, network, local, address string) (net.Conn, error) {
 	var from netip.Addr
 	if local != "" {
@@ -72,7 +75,7 @@ func (m Machine) DialFrom(ctx context.Context, network, local, address string) (
 	return m.Dial(ctx, network, from, address)
 }
 
-// Dial is DialContext from a local address, if it is valid.
+// Dial is DialContext with a local address. An invalid one means the loopback address.
 func (m Machine) Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) {
 	to, err := resolve(network, address)
 	if err != nil {
@@ -96,7 +99,7 @@ func (m Machine) Dial(ctx context.Context, network string, local netip.Addr, add
 
 func isUDP(network string) bool { return network == "udp" || network == "udp4" || network == "udp6" }
 
-// resolve reads host:port. No host is the unspecified address of IPv6, which takes IPv4 as well.
+// resolve parses host:port. An empty host means the unspecified IPv6 address, which accepts IPv4 as well.
 func resolve(network, address string) (netip.AddrPort, error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
@@ -121,7 +124,7 @@ func resolve(network, address string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), nil
 }
 
-// loopbackOf returns the loopback address of the same family.
+// loopbackOf returns the loopback address of the family of a.
 func loopbackOf(a netip.Addr) netip.Addr {
 	if a.Is6() {
 		return netip.IPv6Loopback()
@@ -129,7 +132,8 @@ func loopbackOf(a netip.Addr) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 }
 
-// socketAt returns the socket that takes what is sent to an address: its own one, or one for all addresses.
+// socketAt returns the socket that receives what is sent to an address: the socket bound to that address, or
+// one bound to all addresses.
 func socketAt[S any](sockets map[netip.AddrPort]*S, to netip.AddrPort) *S {
 	for _, ip := range [...]netip.Addr{to.Addr(), netip.IPv6Unspecified(), netip.IPv4Unspecified()} {
 		if s := sockets[netip.AddrPortFrom(ip, to.Port())]; s != nil && (ip != netip.IPv4Unspecified() || to.Addr().Is4()) {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Network is a set of addresses and the paths between them. All methods, and
-// those of what it makes, may be called from any goroutine.
+// Network is a set of addresses and the paths between them. Its methods, and those of its sockets and paths,
+// are safe for concurrent use.
 type Network struct {
 	seed uint64
 
-	mu        sync.Mutex // guards all that follows, and every socket of the network
+	mu        sync.Mutex // guards the fields below and every socket of the network
 	base      Condition
 	paths     map[direction]*Path
-	darkFrom  map[netip.Addr]bool   // what an address sends vanishes
-	darkTo    map[netip.Addr]bool   // what it is sent vanishes
-	dark      bool                  // everything vanishes
-	nodes     uint32                // addresses given out
-	ports     map[netip.Addr]uint16 // the last ephemeral port
+	darkFrom  map[netip.Addr]bool   // addresses whose outgoing traffic is dropped
+	darkTo    map[netip.Addr]bool   // addresses whose incoming traffic is dropped
+	dark      bool                  // all traffic is dropped
+	nodes     uint32                // number of addresses given to nodes
+	ports     map[netip.Addr]uint16 // last ephemeral port of each address
 	packets   map[netip.AddrPort]*PacketConn
 	listeners map[netip.AddrPort]*Listener
 	events    events
@@ -30,7 +30,7 @@ type Network struct {
 
 type direction struct{ from, to netip.Addr }
 
-// New returns a network on which everything arrives at once.
+// New returns a network that delivers everything immediately.
 func New(seed uint64) *Network {
 	return &Network{
 		seed: seed, paths: make(map[direction]*Path), darkFrom: make(map[netip.Addr]bool), darkTo: make(map[netip.Addr]bool),
@@ -39,13 +39,13 @@ func New(seed uint64) *Network {
 	}
 }
 
-// Node is one address on a network, where sockets are opened.
+// Node is an address of a network, on which sockets are opened.
 type Node struct {
 	n    *Network
 	addr netip.Addr
 }
 
-// Node returns a node with an address that no other has.
+// Node returns a node with a new address.
 func (n *Network) Node() *Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,7 +58,7 @@ func (n *Network) Node() *Node {
 // Addr returns the node's address.
 func (d *Node) Addr() netip.Addr { return d.addr }
 
-// SetAll gives every path this condition, those to come included.
+// SetAll sets the condition of every existing and future path.
 func (n *Network) SetAll(c Condition) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -68,14 +68,14 @@ func (n *Network) SetAll(c Condition) {
 	}
 }
 
-// Path returns one direction between two addresses.
+// Path returns the path from one address to another.
 func (n *Network) Path(from, to netip.Addr) *Path {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.path(from, to)
 }
 
-// path returns a direction. The caller holds mu, here and in all that follows.
+// path is Path with mu held. The caller of it and of all unexported methods holds mu.
 func (n *Network) path(from, to netip.Addr) *Path {
 	d := direction{from, to}
 	p := n.paths[d]
@@ -86,40 +86,40 @@ func (n *Network) path(from, to netip.Addr) *Path {
 	return p
 }
 
-// Partition blocks both directions between two addresses, or opens them again.
+// Partition blocks both directions between two addresses, or unblocks them.
 func (n *Network) Partition(a, b netip.Addr, cut bool) {
 	n.Path(a, b).Block(cut)
 	n.Path(b, a).Block(cut)
 }
 
-// BlockFrom blocks all that an address sends, or opens its way again.
+// BlockFrom blocks all outgoing traffic of an address, or unblocks it.
 func (n *Network) BlockFrom(addr netip.Addr, on bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.darkFrom[addr] = on
 }
 
-// BlockTo blocks all that an address is sent, or opens the way again.
+// BlockTo blocks all incoming traffic of an address, or unblocks it.
 func (n *Network) BlockTo(addr netip.Addr, on bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.darkTo[addr] = on
 }
 
-// Isolate blocks both.
+// Isolate blocks all traffic of an address, or unblocks it.
 func (n *Network) Isolate(addr netip.Addr, on bool) {
 	n.BlockFrom(addr, on)
 	n.BlockTo(addr, on)
 }
 
-// BlockAll blocks every path, or lifts that; other blocks stay.
+// BlockAll blocks every path, or removes that block. Other blocks are not affected.
 func (n *Network) BlockAll(on bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.dark = on
 }
 
-// Stats returns the sum over all paths.
+// Stats returns the sums over all paths.
 func (n *Network) Stats() (sum Stats) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -129,8 +129,8 @@ func (n *Network) Stats() (sum Stats) {
 	return sum
 }
 
-// Close drops what is under way and delivers nothing any more. Sockets are closed
-// by those who opened them.
+// Close drops all traffic in transit and delivers nothing more. It does not close the sockets; their owners
+// do.
 func (n *Network) Close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +141,7 @@ func (n *Network) Close() {
 	}
 }
 
-// bind finds a port on an address: the one that is asked for, or a free one for 0.
+// bind returns an address with the requested port, or with a free port for 0.
 func (n *Network) bind(addr netip.Addr, port uint16, taken func(netip.AddrPort) bool) (netip.AddrPort, error) {
 	if port != 0 {
 		at := netip.AddrPortFrom(addr, port)
@@ -152,7 +152,7 @@ func (n *Network) bind(addr netip.Addr, port uint16, taken func(netip.AddrPort) 
 	}
 	const first = 32768
 	of := addr
-	if addr.IsLoopback() || addr.IsUnspecified() { // one machine's, which may listen on all of them together
+	if addr.IsLoopback() || addr.IsUnspecified() { // these addresses belong to one machine, which may listen on all of them at once
 		of = netip.Addr{}
 	}
 	for range 1<<16 - first {

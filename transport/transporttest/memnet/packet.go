@@ -8,34 +8,33 @@ import (
 	"time"
 )
 
-// queueMax is how many datagrams wait in a socket; more are dropped.
+// queueMax is the maximum number of datagrams waiting in a socket. Further ones are dropped.
 const queueMax = 1024
 
 type datagram struct {
 	from, to netip.AddrPort
-	number   uint64 // of its path
-	b        []byte // not changed any more
+	number   uint64 // number on its path
+	b        []byte // must not be modified
 }
 
-// PacketConn is a datagram socket: what the transports need of a *net.UDPConn.
+// PacketConn is a datagram socket. It has the methods of a *net.UDPConn that the transports need.
 type PacketConn struct {
 	n     *Network
 	local netip.AddrPort
-	peer  netip.AddrPort // valid: takes from nobody else
+	peer  netip.AddrPort // if valid, datagrams of all other senders are dropped
 
-	filled sync.Cond // on the network's lock, which guards what follows
+	filled sync.Cond // its lock is the network's, which guards the fields below
 	queue  []datagram
-	limit  deadline // for reading
+	limit  deadline // deadline of reads
 	closed bool
 }
 
-// ListenPacket opens a datagram socket; port 0 takes any free one.
+// ListenPacket opens a datagram socket. Port 0 selects a free port.
 func (d *Node) ListenPacket(port uint16) (*PacketConn, error) {
 	return d.n.openPacket(netip.AddrPortFrom(d.addr, port), netip.AddrPort{})
 }
 
-// DialPacket opens a datagram socket that is connected to one peer. Nothing is
-// sent by that.
+// DialPacket opens a datagram socket that is connected to one peer. It sends nothing.
 func (d *Node) DialPacket(peer netip.AddrPort) (net.Conn, error) {
 	return d.n.dialPacket(d.addr, peer)
 }
@@ -61,10 +60,10 @@ func (n *Network) openPacket(on, peer netip.AddrPort) (*PacketConn, error) {
 	return c, nil
 }
 
-// push adds a datagram that has arrived. The caller holds the network's lock.
+// push adds an arrived datagram to the queue. The caller holds the network's lock.
 func (c *PacketConn) push(d datagram) bool {
 	if c.peer.IsValid() && d.from != c.peer {
-		return true // the kernel drops it without a word
+		return true // a kernel drops it silently
 	}
 	if len(c.queue) >= queueMax {
 		return false
@@ -74,7 +73,7 @@ func (c *PacketConn) push(d datagram) bool {
 	return true
 }
 
-// ReadFromUDPAddrPort waits for a datagram. What does not fit into b is cut off.
+// ReadFromUDPAddrPort waits for a datagram. If b is too short, the rest of the datagram is lost.
 func (c *PacketConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
 	c.n.mu.Lock()
 	defer c.n.mu.Unlock()
@@ -94,7 +93,7 @@ func (c *PacketConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) 
 	}
 }
 
-// WriteToUDPAddrPort sends a datagram; it never waits. Sent is not delivered.
+// WriteToUDPAddrPort sends a datagram without blocking. It returns no error if the datagram is lost.
 func (c *PacketConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	c.n.mu.Lock()
 	defer c.n.mu.Unlock()
@@ -128,10 +127,10 @@ func (c *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
 	return c.WriteToUDPAddrPort(b, netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
 }
 
-// LocalAddr returns a *net.UDPAddr.
+// LocalAddr returns the local address, a *net.UDPAddr.
 func (c *PacketConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.local) }
 
-// SetReadDeadline is as in net.Conn.
+// SetReadDeadline implements net.PacketConn.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	c.n.mu.Lock()
 	defer c.n.mu.Unlock()
@@ -142,7 +141,7 @@ func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// Close frees the port; what waits is dropped.
+// Close releases the port and drops the datagrams in the queue.
 func (c *PacketConn) Close() error {
 	c.n.mu.Lock()
 	defer c.n.mu.Unlock()
@@ -160,13 +159,13 @@ func (c *PacketConn) failed(op string, err error) error {
 	return &net.OpError{Op: op, Net: "udp", Source: net.UDPAddrFromAddrPort(c.local), Err: err}
 }
 
-// SetDeadline implements net.PacketConn; writing never waits.
+// SetDeadline implements net.PacketConn. It only affects reads, because writes never block.
 func (c *PacketConn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-// SetWriteDeadline has nothing to do: writing never waits.
+// SetWriteDeadline implements net.PacketConn. It has no effect, because writes never block.
 func (c *PacketConn) SetWriteDeadline(time.Time) error { return nil }
 
-// connected is a PacketConn with one peer, as a net.Conn.
+// connected is the net.Conn of a PacketConn with one peer.
 type connected struct{ *PacketConn }
 
 func (c connected) Read(b []byte) (int, error) {

@@ -29,8 +29,7 @@ func packetPair(t *testing.T, n *Network) (a, b *PacketConn) {
 
 func at(c *PacketConn) netip.AddrPort { return c.LocalAddr().(*net.UDPAddr).AddrPort() }
 
-// flood sends numbered datagrams a millisecond apart and returns the numbers in
-// the order of arrival.
+// flood sends numbered datagrams one millisecond apart. It returns the numbers in the order of arrival.
 func flood(t *testing.T, a, b *PacketConn, count int) (got []int) {
 	t.Helper()
 	for i := range count {
@@ -43,7 +42,7 @@ func flood(t *testing.T, a, b *PacketConn, count int) (got []int) {
 	return append(got, waiting(t, b, time.Second)...)
 }
 
-// waiting reads what has come, and what comes within d.
+// waiting returns the numbers of datagrams that have arrived or arrive within d.
 func waiting(t *testing.T, c *PacketConn, d time.Duration) (got []int) {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(d + time.Nanosecond)); err != nil {
@@ -100,8 +99,8 @@ func TestChanceIsWhatWasAsked(t *testing.T) {
 		}
 		for what, share := range map[string][2]float64{
 			"lost":       {float64(st.Lost) / count, 0.2},
-			"duplicated": {float64(st.Duplicated) / count, 0.08}, // of the 80 % that arrive
-			"reordered":  {float64(st.Reordered) / count, 0.16},  // half of it second copies
+			"duplicated": {float64(st.Duplicated) / count, 0.08}, // of the 80 % that are not lost
+			"reordered":  {float64(st.Reordered) / count, 0.16},  // half of them are duplicates
 		} {
 			if share[0] < 0.9*share[1]-0.005 || share[0] > 1.1*share[1]+0.005 {
 				t.Errorf("%s: %v, want %v", what, share[0], share[1])

@@ -7,39 +7,37 @@ import (
 )
 
 const (
-	// headerBytes is what IP and UDP add to a datagram.
+	// headerBytes is the size of the IP and UDP headers of a datagram.
 	headerBytes = 28
-	// flyingMax is how many datagrams may be under way on a path.
+	// flyingMax is the maximum number of datagrams in transit on a path.
 	flyingMax = 4096
-	// heldMin and heldMax are how much later than due a reordered datagram, or the
-	// second copy of one, arrives.
+	// heldMin and heldMax limit the additional delay of a reordered datagram, or of the second copy of a
+	// datagram.
 	heldMin, heldMax = 5 * time.Millisecond, 40 * time.Millisecond
 )
 
-// Condition is what one direction does to what travels on it. The zero value
-// delivers everything at once. Probabilities are from 0 to 1 and hold for each
-// datagram, and each segment of a stream.
+// Condition is how one direction of a path treats traffic. The zero value delivers everything immediately.
+// Probabilities are from 0 to 1, for each datagram and each segment of a stream.
 type Condition struct {
-	Delay     time.Duration // one way
-	Jitter    time.Duration // added to or taken from Delay, at most; keeps the order
-	Loss      float64       // lost; of a stream: sent again later
-	Duplicate float64       // arrives twice; streams hide it
-	Reorder   float64       // held back, so that later ones overtake it; of a stream: all behind it waits
-	MTU       int           // bytes of the largest datagram that passes, 28 of headers included; 0: no limit
+	Delay     time.Duration // one-way delay
+	Jitter    time.Duration // maximum deviation from Delay in either direction; preserves the order
+	Loss      float64       // probability of loss; a stream sends a lost segment again later
+	Duplicate float64       // probability that a datagram arrives twice; no effect on streams
+	Reorder   float64       // probability of an extra delay, so that later datagrams overtake; in a stream, all later segments wait
+	MTU       int           // maximum bytes of a datagram, including 28 bytes of headers; 0: no limit
 }
 
-// Stats are counts of datagrams and of segments. Those under way are in none but
-// Sent.
+// Stats counts datagrams and segments. Those in transit are only in Sent and Bytes.
 type Stats struct {
-	Sent       int64 // handed to the path, a segment once for every time it was sent
-	Bytes      int64 // of Sent, without headers
-	Delivered  int64 // put into the queue of a socket
-	Lost       int64 // by chance or on a blocked path
+	Sent       int64 // sent on the path; a segment counts each time it is sent
+	Bytes      int64 // bytes of Sent without headers
+	Delivered  int64 // added to the queue of a socket
+	Lost       int64 // lost at random, or on a blocked path
 	Duplicated int64 // second copies
-	Reordered  int64 // datagrams delivered after one that was sent later
-	TooBig     int64 // over the MTU
-	Overflow   int64 // a queue was full
-	Nobody     int64 // no socket there
+	Reordered  int64 // datagrams that were delivered after a later one
+	TooBig     int64 // larger than the MTU
+	Overflow   int64 // dropped because a queue was full
+	Nobody     int64 // sent to an address without a socket
 }
 
 func (s *Stats) add(o Stats) {
@@ -63,10 +61,10 @@ type Path struct {
 	blocked bool
 	stats   Stats
 
-	flying  int       // datagrams under way
-	lastDue time.Time // of those that were not held back
-	number  uint64    // of the last datagram sent
-	newest  uint64    // of the newest delivered
+	flying  int       // datagrams in transit
+	lastDue time.Time // latest delivery time of a datagram without extra delay
+	number  uint64    // number of the last datagram sent
+	newest  uint64    // highest number of a delivered datagram
 }
 
 func newPath(n *Network, d direction) *Path {
@@ -77,15 +75,14 @@ func newPath(n *Network, d direction) *Path {
 	return &Path{n: n, dir: d, rng: rand.New(rand.NewPCG(n.seed, h.Sum64())), cond: n.base}
 }
 
-// Set changes the condition for what is sent from now on.
+// Set changes the condition for traffic that is sent from now on.
 func (p *Path) Set(c Condition) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
 	p.cond = c
 }
 
-// Block makes everything vanish, what is under way included, or opens the path
-// again.
+// Block drops all traffic, including what is in transit, or unblocks the path.
 func (p *Path) Block(on bool) {
 	p.n.mu.Lock()
 	defer p.n.mu.Unlock()
@@ -103,12 +100,12 @@ func (p *Path) dark() bool {
 	return p.blocked || p.n.dark || p.n.darkFrom[p.dir.from] || p.n.darkTo[p.dir.to]
 }
 
-// hit throws the dice. Nothing is drawn for what cannot happen.
+// hit returns true with the given probability. It draws no random number if the probability is 0.
 func (p *Path) hit(probability float64) bool {
 	return probability > 0 && p.rng.Float64() < probability
 }
 
-// delay draws the time that one datagram takes.
+// delay draws the transit time of a datagram.
 func (p *Path) delay() time.Duration {
 	d := p.cond.Delay
 	if j := p.cond.Jitter; j > 0 {
@@ -121,7 +118,7 @@ func (p *Path) held() time.Duration {
 	return heldMin + time.Duration(p.rng.Int64N(int64(heldMax-heldMin)))
 }
 
-// send puts one datagram on its way. It keeps b.
+// send sends a datagram. It takes ownership of d.b.
 func (p *Path) send(d datagram) {
 	p.stats.Sent++
 	p.stats.Bytes += int64(len(d.b))
@@ -152,7 +149,7 @@ func (p *Path) send(d datagram) {
 	}
 }
 
-// carry delivers d when it is due.
+// carry delivers d at the time due.
 func (p *Path) carry(d datagram, now, due time.Time) {
 	switch {
 	case p.flying >= flyingMax:
@@ -168,7 +165,7 @@ func (p *Path) carry(d datagram, now, due time.Time) {
 	}
 }
 
-// arrive puts d into its socket's queue.
+// arrive adds d to the queue of its destination socket.
 func (p *Path) arrive(d datagram) {
 	c := socketAt(p.n.packets, d.to)
 	switch {

@@ -7,17 +7,16 @@ import (
 )
 
 const (
-	// BufferBytes is what one direction of a stream holds between its two ends:
-	// written, and not read or not acknowledged.
+	// BufferBytes is the size of the buffer of one direction of a stream. It holds bytes that are written and
+	// not yet read, or read and not yet acknowledged.
 	BufferBytes = 128 << 10
-	// rto is when a lost segment is sent again.
+	// rto is the retransmission timeout of a lost segment.
 	rto = 200 * time.Millisecond
-	// segmentBytes is the largest segment.
+	// segmentBytes is the maximum size of a segment.
 	segmentBytes = 1460
 )
 
-// segment draws how long a segment of size bytes takes, with all the times it
-// has to be sent.
+// segment draws the transit time of a segment of size bytes, including all retransmissions.
 func (p *Path) segment(size int) time.Duration {
 	d := p.delay()
 	for p.sent(size); p.hit(p.cond.Loss); p.sent(size) {
@@ -38,33 +37,33 @@ func (p *Path) sent(size int) {
 	p.stats.Bytes += int64(size)
 }
 
-// segment is a piece of a stream under way.
+// segment is a part of a stream in transit.
 type segment struct {
 	due time.Time
 	b   []byte
-	fin bool // the last
+	fin bool // last segment
 }
 
 // pipe is one direction of a stream. The network's lock guards it.
 type pipe struct {
 	n        *Network
-	ahead    *Path   // the data's
-	back     *Path   // the acknowledgements'
+	ahead    *Path   // path of the data
+	back     *Path   // path of the acknowledgements
 	from, to *Stream // writer and reader
 	changed  sync.Cond
 
-	flying  []segment    // oldest first
-	used    int          // bytes of the buffer
-	pumping bool         // an event for the oldest segment is set
-	ready   bytes.Buffer // arrived
-	ended   bool         // the last segment has arrived
-	unacked int          // read, but the writer cannot know
-	dropped bool         // reset: nothing travels any more
+	flying  []segment    // segments in transit, oldest first
+	used    int          // used bytes of the buffer
+	pumping bool         // whether an event for the oldest segment is scheduled
+	ready   bytes.Buffer // arrived bytes
+	ended   bool         // whether the last segment has arrived
+	unacked int          // bytes that were read, but not acknowledged to the writer
+	dropped bool         // reset: all traffic is dropped
 }
 
 func (p *pipe) free() int { return BufferBytes - p.used }
 
-// write puts b, at most free bytes, on its way.
+// write sends b, which must fit into the free part of the buffer.
 func (p *pipe) write(b []byte) {
 	now := time.Now()
 	p.used += len(b)
@@ -76,7 +75,7 @@ func (p *pipe) write(b []byte) {
 	p.pump(now)
 }
 
-// finish ends the direction behind what is written.
+// finish sends the last segment, after everything that was written.
 func (p *pipe) finish() {
 	now := time.Now()
 	p.fly(now, segment{fin: true})
@@ -88,7 +87,7 @@ func (p *pipe) fly(now time.Time, s segment) {
 	p.flying = append(p.flying, s)
 }
 
-// pump delivers what is due, in order: what is behind a late segment waits.
+// pump delivers the segments that are due, in order. Segments after a delayed one wait.
 func (p *pipe) pump(now time.Time) {
 	for !p.dropped && len(p.flying) > 0 && !p.flying[0].due.After(now) {
 		s := &p.flying[0]
@@ -99,7 +98,7 @@ func (p *pipe) pump(now time.Time) {
 			break
 		}
 		if p.to.closed {
-			if !s.fin && !p.to.refuse(p.back) { // the answer was lost: sent again
+			if !s.fin && !p.to.refuse(p.back) { // the reset was lost, so the segment is sent again
 				s.due = now.Add(rto)
 				break
 			}
@@ -122,7 +121,7 @@ func (p *pipe) pump(now time.Time) {
 	}
 }
 
-// read takes what has arrived.
+// read returns bytes that have arrived.
 func (p *pipe) read(b []byte) int {
 	n, _ := p.ready.Read(b)
 	p.unacked += n
@@ -130,7 +129,7 @@ func (p *pipe) read(b []byte) int {
 	return n
 }
 
-// acknowledge gives room back, once the writer can be told.
+// acknowledge frees buffer space. On a blocked path it retries later.
 func (p *pipe) acknowledge(now time.Time) {
 	switch {
 	case p.unacked == 0 || p.dropped:
@@ -143,7 +142,7 @@ func (p *pipe) acknowledge(now time.Time) {
 	}
 }
 
-// drop forgets what is under way. What has arrived can still be read.
+// drop discards everything in transit. Bytes that have arrived can still be read.
 func (p *pipe) drop() {
 	p.dropped, p.flying = true, nil
 	p.changed.Broadcast()

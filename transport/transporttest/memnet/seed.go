@@ -7,15 +7,14 @@ import (
 
 var seedFlag = flag.Uint64("transport.seed", 0, "seed of the simulated network; 0 takes a new one for every test")
 
-// Reporter is the part of a testing.TB that Seed needs.
+// Reporter is the part of testing.TB that Seed needs.
 type Reporter interface {
 	Cleanup(func())
 	Failed() bool
 	Logf(format string, args ...any)
 }
 
-// Seed returns the seed of the flag -transport.seed, or a new one, and logs it if
-// the test fails.
+// Seed returns the seed of the flag -transport.seed, or a random one. If the test fails, it logs the seed.
 func Seed(tb Reporter) uint64 {
 	seed := *seedFlag
 	if seed == 0 {

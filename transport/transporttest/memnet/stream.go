@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Stream is one end of a connection as TCP makes them. It implements net.Conn.
+// Stream is one end of a TCP-like connection. It implements net.Conn.
 type Stream struct {
 	n             *Network
 	local, remote netip.AddrPort
 	in, out       *pipe
 
-	// guarded by the network's lock
+	// The fields below are guarded by the network's lock.
 	reading, writing deadline
-	halfClosed       bool // nothing is written any more
-	closed           bool // by this end
-	abrupt           bool // Close resets
+	halfClosed       bool // CloseWrite was called
+	closed           bool // Close was called, or the stream was reset
+	abrupt           bool // Close resets the connection
 	broken           error
 }
 
@@ -64,7 +64,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 	}
 }
 
-// Write implements net.Conn. It waits while the buffer is full.
+// Write implements net.Conn. It blocks while the buffer is full.
 func (s *Stream) Write(b []byte) (n int, err error) {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Stream) Write(b []byte) (n int, err error) {
 	}
 }
 
-// CloseWrite ends the stream of this end behind what is written. Reading goes on.
+// CloseWrite ends this direction after everything that was written. The stream can still be read.
 func (s *Stream) CloseWrite() error {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Stream) endOut() {
 	}
 }
 
-// SetLinger is that of a net.TCPConn: with 0, Close resets the connection.
+// SetLinger works like that of a net.TCPConn: with 0, Close resets the connection.
 func (s *Stream) SetLinger(seconds int) error {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
@@ -121,8 +121,8 @@ func (s *Stream) SetLinger(seconds int) error {
 	return nil
 }
 
-// Close implements net.Conn. What is written is still delivered, unless there is
-// input that was not read, or SetLinger says so: then the connection is reset.
+// Close implements net.Conn. Written data is still delivered. If there is unread input, or after
+// SetLinger(0), it resets the connection instead.
 func (s *Stream) Close() error {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
@@ -140,8 +140,8 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Reset ends the connection at once; what is under way is lost. The peer is told,
-// unless its path loses that.
+// Reset ends the connection immediately, and drops data in transit. The peer is notified, unless its path
+// loses the notification.
 func (s *Stream) Reset() {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
@@ -165,8 +165,7 @@ func (s *Stream) shut() {
 	s.out.changed.Broadcast()
 }
 
-// refuse tells the other end over a path that this one is gone, or reports that
-// this was lost.
+// refuse sends a reset to the other end over a path. It returns false if the reset was lost.
 func (s *Stream) refuse(p *Path) bool {
 	peer := s.out.to
 	p.sent(0)
@@ -186,10 +185,10 @@ func (s *Stream) refuse(p *Path) bool {
 	return true
 }
 
-// LocalAddr returns a *net.TCPAddr.
+// LocalAddr implements net.Conn. The result is a *net.TCPAddr.
 func (s *Stream) LocalAddr() net.Addr { return net.TCPAddrFromAddrPort(s.local) }
 
-// RemoteAddr returns a *net.TCPAddr.
+// RemoteAddr implements net.Conn. The result is a *net.TCPAddr.
 func (s *Stream) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(s.remote) }
 
 // SetDeadline implements net.Conn.

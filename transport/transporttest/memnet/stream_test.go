@@ -43,7 +43,7 @@ type halfCloser interface {
 	SetLinger(seconds int) error
 }
 
-// TestStreamsBehaveAsTCP runs the same steps on loopback and in memory.
+// TestStreamsBehaveAsTCP runs the same steps on a real loopback connection and in memory.
 func TestStreamsBehaveAsTCP(t *testing.T) {
 	steps := map[string]func(t *testing.T, a, b halfCloser){
 		"close is EOF behind the data": func(t *testing.T, a, b halfCloser) {
@@ -81,7 +81,7 @@ func TestStreamsBehaveAsTCP(t *testing.T) {
 		"close with input unread resets": func(t *testing.T, a, b halfCloser) {
 			write(t, a, "unread")
 			buf := make([]byte, 1)
-			if _, err := io.ReadFull(b, buf); err != nil { // the rest waits
+			if _, err := io.ReadFull(b, buf); err != nil { // the remaining bytes stay unread
 				t.Fatal(err)
 			}
 			_ = b.Close()
@@ -119,7 +119,7 @@ func TestStreamsBehaveAsTCP(t *testing.T) {
 			}
 			_ = a.SetReadDeadline(time.Time{})
 			much := make([]byte, 64<<20)
-			for n := 0; n < 64<<10; { // a busy machine may be past the deadline before the first byte
+			for n := 0; n < 64<<10; { // on a busy machine, the deadline may pass before the first byte is written
 				_ = a.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
 				more, err := a.Write(much[n:])
 				if n += more; n == len(much) || !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -185,8 +185,7 @@ func TestAddressesAreThoseOfTCP(t *testing.T) {
 	})
 }
 
-// TestLossIsDelay: all bytes arrive in order, and it takes as long as the
-// retransmissions do.
+// TestLossIsDelay: all bytes arrive in order, and take the time of the retransmissions.
 func TestLossIsDelay(t *testing.T) {
 	for _, loss := range []float64{0, 0.01, 0.05, 0.2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -210,7 +209,7 @@ func TestLossIsDelay(t *testing.T) {
 				t.Fatalf("%d of %d bytes: %v", len(got), len(sent), err)
 			}
 			took, st := time.Since(begun), n.Path(a.local.Addr(), b.local.Addr()).Stats()
-			// Chance has a variance of less than the mean: six times its root is never passed.
+			// The variance is less than the mean, so six times the square root of the mean is never exceeded.
 			if want := loss * float64(st.Sent); math.Abs(float64(st.Lost)-want) > 6*math.Sqrt(want) {
 				t.Errorf("%d of %d lost, asked %v", st.Lost, st.Sent, loss)
 			}
@@ -239,7 +238,8 @@ func TestASlowReaderPushesBack(t *testing.T) {
 	})
 }
 
-// TestHalfOpen: nobody learns of a blocked path but by waiting, and it heals.
+// TestHalfOpen: an end notices a blocked path only through timeouts, and the stream continues when the path
+// is unblocked.
 func TestHalfOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(1)
@@ -251,7 +251,7 @@ func TestHalfOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = b.SetReadDeadline(time.Time{})
-		a.Reset() // b is not told
+		a.Reset() // b is not notified
 		n.Partition(a.local.Addr(), b.local.Addr(), false)
 		_ = b.SetReadDeadline(time.Now().Add(time.Hour))
 		if _, err := b.Read(make([]byte, 9)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -267,7 +267,7 @@ func TestHalfOpen(t *testing.T) {
 		n := New(1)
 		a, b := pair(t, n)
 		back := n.Path(b.local.Addr(), a.local.Addr())
-		back.Block(true) // data arrive, acknowledgements do not
+		back.Block(true) // data arrives, but acknowledgements do not
 		go func() { _, _ = io.Copy(io.Discard, b) }()
 		_ = a.SetWriteDeadline(time.Now().Add(time.Minute))
 		if n, err := a.Write(make([]byte, 1<<20)); n != BufferBytes || !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -323,7 +323,8 @@ func TestDialing(t *testing.T) {
 	})
 }
 
-// A machine's sockets are found by text, from any of its addresses, and by the address for all.
+// A machine finds its sockets by textual address, from any of its addresses, also through a socket bound to
+// all addresses.
 func TestMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(1)

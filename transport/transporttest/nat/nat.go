@@ -12,14 +12,14 @@ import (
 	"troupe/transport"
 )
 
-// Network opens sockets: those of the operating system, or a memnet.Machine.
+// Network opens sockets. It is the operating system's network, or a memnet.Machine.
 type Network interface {
 	Listen(network, address string) (net.Listener, error)
 	ListenPacket(network, address string) (transport.PacketConn, error)
 	Dial(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 }
 
-// NAT is one translator. Its methods may be called from any goroutine.
+// NAT is a translator. It is safe for concurrent use.
 type NAT struct {
 	t     testing.TB
 	net   Network
@@ -30,25 +30,25 @@ type NAT struct {
 	mu       sync.Mutex
 	outer    netip.Addr
 	blocked  bool
-	mappings map[mapping]net.Conn // to the host, by client and service
+	mappings map[mapping]net.Conn // sockets to the host
 	open     []io.Closer
 	closed   bool
 }
 
-// mapping is a client's socket and the port that it talks to.
+// mapping identifies a client's socket and the port of the host that it uses.
 type mapping struct {
 	client  netip.AddrPort
 	service uint16
 }
 
-// New returns a translator without services; the test ends it.
+// New returns a translator without services. It is closed at the end of the test.
 func New(t testing.TB, network Network, inner string) *NAT {
 	n := &NAT{t: t, net: network, inner: netip.MustParseAddr(inner), outer: netip.MustParseAddr("127.0.0.1"), mappings: make(map[mapping]net.Conn)}
 	t.Cleanup(n.close)
 	return n
 }
 
-// TCP makes a service of the host reachable and returns the address to dial.
+// TCP makes a TCP service of the host reachable, and returns the address to dial.
 func (n *NAT) TCP(to string) string {
 	n.t.Helper()
 	l, err := n.net.Listen("tcp", netip.AddrPortFrom(n.inner, 0).String())
@@ -81,7 +81,7 @@ func (n *NAT) TCP(to string) string {
 	return l.Addr().String()
 }
 
-// UDP does the same for datagrams.
+// UDP makes a UDP service of the host reachable, and returns the address to dial.
 func (n *NAT) UDP(to string) string {
 	n.t.Helper()
 	service := netip.MustParseAddrPort(to)
@@ -104,7 +104,7 @@ func (n *NAT) UDP(to string) string {
 	return in.LocalAddr().String()
 }
 
-// mapped returns the outer socket of a client, which it makes if there is none.
+// mapped returns the outer socket of a client, and creates it if necessary.
 func (n *NAT) mapped(in transport.PacketConn, client, service netip.AddrPort) net.Conn {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -132,11 +132,11 @@ func (n *NAT) mapped(in transport.PacketConn, client, service netip.AddrPort) ne
 	return out
 }
 
-// Rebind forgets all mappings of UDP: the next datagram of each client gets another
-// port, and what the host sends to the old one vanishes.
+// Rebind drops all UDP mappings. The next datagram of each client gets another port, and datagrams that the
+// host sends to the old port are lost.
 func (n *NAT) Rebind() { n.MoveTo(n.Outer().String()) }
 
-// MoveTo does the same with another outer address for UDP.
+// MoveTo drops all UDP mappings and changes the outer address for UDP.
 func (n *NAT) MoveTo(outer string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -144,7 +144,7 @@ func (n *NAT) MoveTo(outer string) {
 	n.forget()
 }
 
-// Block lets no UDP through until Rebind or MoveTo.
+// Block drops all UDP datagrams until Rebind or MoveTo.
 func (n *NAT) Block() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,14 +152,14 @@ func (n *NAT) Block() {
 	n.forget()
 }
 
-// Outer is the address that the host sees.
+// Outer returns the address at which the host sees clients.
 func (n *NAT) Outer() netip.Addr {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.outer
 }
 
-// forget ends all mappings. The caller holds mu.
+// forget closes all mappings. The caller holds mu.
 func (n *NAT) forget() {
 	for _, out := range n.mappings {
 		out.Close()
@@ -167,7 +167,7 @@ func (n *NAT) forget() {
 	clear(n.mappings)
 }
 
-// keep closes c with the translator.
+// keep makes the translator close c when it is closed.
 func (n *NAT) keep(c io.Closer) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

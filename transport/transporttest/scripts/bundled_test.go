@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// What bundlers and compilers make of a script runs as in Node.js.
+// The output of bundlers and compilers must run as in Node.js.
 
-// A source map in the file says nothing about where its lines are: they are counted in
-// the file, also when it has to be lowered.
+// A source map in the file does not affect the line numbers in the log. They refer to the file itself, also
+// if the file was lowered.
 func TestASourceMapInTheFileIsNotUsed(t *testing.T) {
 	text := base64.StdEncoding.EncodeToString([]byte(`{"version":3,"sources":["a.ts","b.ts","c.ts"],"names":[],"mappings":"AAAA;ACAA;ACAA;AAAA;AAAA"}`))
 	everyEngine(t, func(t *testing.T, e engine) {
@@ -25,7 +25,7 @@ func TestASourceMapInTheFileIsNotUsed(t *testing.T) {
 	})
 }
 
-// Packages decide by NODE_ENV what they check and warn of.
+// Packages use NODE_ENV to decide what they check and warn about.
 func TestEnvironmentIsProduction(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, "console.log(process.env.NODE_ENV, 'NODE_ENV' in process.env, process.env.SECRET);\nexports.ssExports = { init() {} };"), setup{})
@@ -34,7 +34,8 @@ func TestEnvironmentIsProduction(t *testing.T) {
 	})
 }
 
-// Leaving a loop over an async generator runs its finally to the end, also if it awaits.
+// Leaving a loop over an async generator runs the generator's finally block completely, even if that block
+// awaits.
 func TestAsyncGeneratorsCleanUp(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the traces of testdata/catalogue 
 
 const catalogue = "testdata/catalogue"
 
-// catalogued lists the scripts of the catalogue.
+// catalogued returns the names of the scripts in the catalogue.
 func catalogued(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(catalogue)
@@ -36,15 +36,14 @@ func catalogued(t *testing.T) (names []string) {
 	return names
 }
 
-// Every script of the catalogue loads and passes a scripted run of two players
-// without an uncaught error, and the same script gives the same trace in both
-// engines: the one that is written down, which a human has read.
+// Every script of the catalogue loads, and passes a scripted run of two players without an uncaught error.
+// Both engines produce the same trace. It equals the stored trace, which a human has reviewed.
 // RT-62.
 func TestCatalogueRunsAlikeInEveryEngine(t *testing.T) {
 	for _, name := range catalogued(t) {
 		t.Run(name, func(t *testing.T) {
 			engines := everyEngine
-			if name == "fourteen" { // which has every callback
+			if name == "fourteen" { // this script has every callback
 				engines = everyEngineAlways
 			}
 			engines(t, func(t *testing.T, e engine) {
@@ -69,14 +68,14 @@ func TestCatalogueRunsAlikeInEveryEngine(t *testing.T) {
 	}
 }
 
-// What the embedded engine does not have fails when the script loads, with an error
-// that names it and says what to do.
+// If a script uses something that the embedded engine lacks, loading fails with an error that names it and
+// says what to do.
 func TestEmbeddedEngineRefusesWithAReason(t *testing.T) {
 	w := start(t, engine{bundle.EngineEmbedded}, filepath.Join(catalogue, "intruder"), setup{})
 	w.neverReady("child_process", `"engine": "node"`)
 }
 
-// asksFor returns the engine that a script of the catalogue asks for, if it does.
+// asksFor returns the engine that a script of the catalogue requests, if any.
 func asksFor(t *testing.T, name string) string {
 	t.Helper()
 	b, err := bundle.FromPath(filepath.Join(catalogue, name), bundle.Limits{})
@@ -90,7 +89,7 @@ func asksFor(t *testing.T, name string) string {
 	return asks
 }
 
-// playCatalogued plays NAME.play with the script, and returns the trace.
+// playCatalogued runs NAME.play with the script and returns the trace.
 func playCatalogued(t *testing.T, e engine, name string) string {
 	t.Helper()
 	steps, err := os.ReadFile(filepath.Join(catalogue, name+".play"))
@@ -101,7 +100,7 @@ func playCatalogued(t *testing.T, e engine, name string) string {
 	p := &play{world: w, game: w.newGame(8), players: map[int32]*stock.Client{}}
 	p.run(string(steps))
 	p.awaitStatus(p.game, types.GameSessionStatusTerminated)
-	p.log.awaitEnd(p) // the trace is complete
+	p.log.awaitEnd(p) // then the trace is complete
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -110,16 +109,16 @@ func playCatalogued(t *testing.T, e engine, name string) string {
 			t.Errorf("player %d: %v", n, err)
 		}
 	}
-	if name != "ticked" { // whose point is an error
+	if name != "ticked" { // the purpose of this script is an error
 		w.noErrors()
 	}
 	return p.trace()
 }
 
-// spaces are where engines break the lines of a printed list.
+// spaces matches the places at which engines break the lines of a printed list.
 var spaces = regexp.MustCompile(`([\[,])\s+|\s+(\])`)
 
-// diff fails with the first line that differs, whatever the lines of printed lists.
+// diff fails the test at the first line that differs. It ignores line breaks in printed lists.
 func diff(t *testing.T, want, got string) {
 	t.Helper()
 	w, g := strings.Split(spaces.ReplaceAllString(want, "$1$2"), "\n"), strings.Split(spaces.ReplaceAllString(got, "$1$2"), "\n")

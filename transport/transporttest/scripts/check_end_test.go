@@ -12,7 +12,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// crashes waits until so many processes have ended with an error.
+// crashes waits until exactly want processes have ended with an error.
 func (w *world) crashes(want int64) {
 	w.Helper()
 	w.until("crashes", func() error {
@@ -70,7 +70,7 @@ func TestProcessEndingAndExit(t *testing.T) {
 			t.Error("onPlayerDisconnect was called after exit (D-119)")
 		}
 		w.crashes(0)
-		// The process is replaced: another game session can start.
+		// The process is replaced, so another game session can start.
 		w.join(w.newGame(4), "ann")
 	})
 }
@@ -137,7 +137,7 @@ func TestLastWordsInOnProcessTerminate(t *testing.T) {
 func TestCrashesAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
-		said string // in the log
+		said string // text in the log
 	}{
 		"exit without processEnding": {`process.exit(0);`, ""},
 		"exit with an error":         {`session.processEnding(); process.exit(3);`, ""},
@@ -165,8 +165,8 @@ func TestCrashesAreReported(t *testing.T) {
 	}
 }
 
-// An exception in a callback is no crash (realtime.md 18.3), and keepRunningOnError makes one
-// elsewhere none either (D-125).
+// An exception in a callback is not a crash (realtime.md 18.3). With keepRunningOnError, an exception
+// elsewhere is not a crash either (D-125).
 // RT-73.
 func TestWhatIsNoCrash(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {

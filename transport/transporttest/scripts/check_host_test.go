@@ -13,8 +13,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// examined is a handler that a message with op code 999 asks for its health, as
-// the host does every minute.
+// examined is a handler that checks its health when it receives a message with op code 999. The host checks
+// it every minute.
 type examined struct {
 	script.Handler
 	healthy chan bool
@@ -40,7 +40,7 @@ func (x *examined) Close() {
 	}
 }
 
-// examinedLoader is one that takes time to be ready.
+// examinedLoader is an examined handler that implements script.Loader.
 type examinedLoader struct{ *examined }
 
 func (x examinedLoader) Load(s script.Session) *script.Pending {
@@ -55,8 +55,7 @@ func examine(h script.Handler, healthy chan bool) script.Handler {
 	return x
 }
 
-// startExamined is start with a program that the test makes, to get between it and
-// the host.
+// startExamined is start with a program of the test, which wraps the handlers of the script.
 func startExamined(t *testing.T, e engine, path string, healthy chan bool) *world {
 	t.Helper()
 	b, err := bundle.FromPath(path, bundle.Limits{})
@@ -83,8 +82,8 @@ func startExamined(t *testing.T, e engine, path string, healthy chan bool) *worl
 	})
 }
 
-// What the host makes of three checks that failed, a minute apart, is in
-// actors/gamesession, in virtual time.
+// How the host reacts to three failed checks, a minute apart, is tested in actors/gamesession in virtual
+// time.
 // RT-74.
 func TestHealthCheck(t *testing.T) {
 	for name, c := range map[string]struct {

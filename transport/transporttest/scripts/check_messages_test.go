@@ -10,8 +10,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// answering is a script that answers each message with what an expression of
-// message, session and sender is, as a message of its own.
+// answering returns a script that answers each message. The answer is the value of a JavaScript expression,
+// which may use message, session and sender.
 func answering(expression string) string {
 	return `
 		const util = require('util');
@@ -43,7 +43,7 @@ func TestNewBufferFrom(t *testing.T) {
 	})
 }
 
-// allBytes is 0x00 to 0xff.
+// allBytes returns the bytes 0x00 to 0xff.
 func allBytes() []byte {
 	b := make([]byte, 256)
 	for i := range b {
@@ -109,7 +109,7 @@ func TestPlayersAreAMap(t *testing.T) {
 			}
 			return nil
 		})
-		w.login(seat, stock.Options{NoUDP: true}) // once more, with the same peer id: order is that of acceptance
+		w.login(seat, stock.Options{NoUDP: true}) // logs in again with the same peer id: the order is that of acceptance
 		w.say(bob, 1, "")
 		w.heard(bob, 2, "[true,true,[2,3,1],[true,true,true],true,false,3]")
 		w.noErrors()
@@ -130,14 +130,14 @@ func TestFastSendInOnPlayerAccepted(t *testing.T) {
 				onMessage: (message) => session.sendMessage(session.newTextGameMessage(3, -1, 'later'), message.sender),
 			};`), setup{})
 		game := w.newGame(4)
-		bob := w.join(game, "bob") // who has no fast channel, and never will
+		bob := w.join(game, "bob") // bob never has a fast channel
 		for op, want := range map[int32]string{1: "one", 2: "all"} {
 			if e := w.hear(bob, op); string(e.Payload) != want || e.Channel != stock.ChannelWebSocket || !e.Reliable {
 				t.Errorf("%v: %q", e, e.Payload)
 			}
 		}
 		ann := w.login(w.seat(game, "ann"), stock.Options{})
-		w.heard(ann, 1, "one") // on either: the engine may take its time
+		w.heard(ann, 1, "one") // on either channel: the engine may be slow
 		w.heard(ann, 2, "all")
 		w.heard(bob, 2, "all")
 		if err := ann.AwaitFast(w.context()); err != nil {
@@ -154,7 +154,7 @@ func TestFastSendInOnPlayerAccepted(t *testing.T) {
 	})
 }
 
-// badCalls are what scripts get wrong; none of it may throw.
+// badCalls are calls with mistakes that scripts make. None of them may throw.
 var badCalls = []string{
 	"session.sendMessage('text', 1)", "session.sendMessage(undefined, 1)", "session.sendMessage(null, 1)", "session.sendReliableMessage({ opCode: 1 }, 1)",
 	"session.sendMessage(m, undefined)", "session.sendMessage(m, null)", "session.sendMessage(m, 'nobody')", "session.sendMessage(m, NaN)", "session.sendMessage(m, 1.5)",

@@ -86,8 +86,8 @@ func TestNotReadyIsNeverReady(t *testing.T) {
 	}
 }
 
-// neverReady checks that no process of the fleet became ready, so that there is
-// none for a game session, and that an event of the fleet names the reason.
+// neverReady checks that no process of the fleet became ready, so no game session can be created, and that an
+// event of the fleet names the reason.
 func (w *world) neverReady(reasons ...string) {
 	w.Helper()
 	_, err := w.api.CreateGameSession(w.context(), &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
@@ -150,10 +150,11 @@ func TestConfigurationIsUsed(t *testing.T) {
 	})
 }
 
-// pings waits for pings that a client gets, and checks their interval from the second on, which idle connections get together.
+// pings waits for count pings of a client. From the second one on it checks their interval. All idle
+// connections get their pings at the same time.
 func (w *world) pings(e engine, c *stock.Client, count int, interval time.Duration) {
 	w.Helper()
-	time.Sleep(time.Millisecond) // no look coincides with a ping
+	time.Sleep(time.Millisecond) // so that polling never coincides with a ping
 	var last time.Time
 	for n := range count {
 		want := c.Stats().PingsReceived + 1

@@ -14,7 +14,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// archive makes the zip of a script that asks for an engine.
+// archive returns the zip of a script that requests an engine.
 func archive(t *testing.T, e engine, text string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -34,7 +34,7 @@ func archive(t *testing.T, e engine, text string) []byte {
 	return out.Bytes()
 }
 
-// version is a script that answers each message with what it is.
+// version returns a script that answers each message with name.
 func version(name string) string {
 	return fmt.Sprintf(`
 		let session;
@@ -98,7 +98,7 @@ func TestNewGameSessionsRunTheNewVersion(t *testing.T) {
 		answers(second, "two")
 		answers(first, "one")
 
-		// One that does not run leaves the last good one, and says why.
+		// If a version does not run, the last good one stays in use, and an event says why.
 		for _, broken := range []string{"this is { not JavaScript", "throw new Error('at load');", "exports.ssExports = { init: () => {}, onProcessStarted: () => false };"} {
 			update(broken)
 			answers(player(), "two")

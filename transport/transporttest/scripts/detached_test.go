@@ -2,8 +2,8 @@ package scripts
 
 import "testing"
 
-// A script is told why a player is away in words that do not depend on the network
-// below, and hold no address.
+// A script is told why a player is detached. The reason does not depend on the transport and contains no
+// address.
 func TestOnPlayerDetachedIsToldWhy(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `

@@ -8,15 +8,14 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// engine is a way to run a script, by the name that a fleet's configuration has
-// for it; empty leaves that to the script.
+// engine is an engine, by its name in a fleet's configuration. An empty name lets the script decide.
 type engine struct{ name string }
 
-// virtual reports whether times are exact.
+// virtual reports whether tests in this engine run in virtual time.
 func (e engine) virtual() bool { return e.name == bundle.EngineEmbedded }
 
-// everyEngine runs a test in each engine: in the embedded one in virtual time, and unless tests are to be short in Node.js, whose
-// processes need real time.
+// everyEngine runs a test in each engine. The embedded engine uses virtual time. Node.js needs real time for
+// its processes, and is skipped with -short.
 func everyEngine(t *testing.T, test func(t *testing.T, e engine)) {
 	t.Run(bundle.EngineEmbedded, func(t *testing.T) { embedded(t, test) })
 	t.Run(bundle.EngineNode, func(t *testing.T) {
@@ -27,14 +26,14 @@ func everyEngine(t *testing.T, test func(t *testing.T, e engine)) {
 	})
 }
 
-// everyEngineAlways is everyEngine for a test that a short run has in Node.js, too.
+// everyEngineAlways is everyEngine for a test that also runs in Node.js with -short.
 func everyEngineAlways(t *testing.T, test func(t *testing.T, e engine)) {
 	t.Run(bundle.EngineEmbedded, func(t *testing.T) { embedded(t, test) })
 	t.Run(bundle.EngineNode, func(t *testing.T) { inNode(t, test) })
 }
 
-// embedded runs a test in the embedded engine. Its watchdog is one for the process, and its goroutine belongs to a bubble, so tests
-// come one after another.
+// embedded runs a test in the embedded engine. The tests must not be parallel: the engine's watchdog is
+// shared by the process, and its goroutine belongs to a bubble.
 func embedded(t *testing.T, test func(t *testing.T, e engine)) {
 	synctest.Test(t, func(t *testing.T) { test(t, engine{bundle.EngineEmbedded}) })
 }
@@ -45,7 +44,7 @@ func inNode(t *testing.T, test func(t *testing.T, e engine)) {
 	test(t, engine{bundle.EngineNode})
 }
 
-// needNode skips a test where there is no Node.js.
+// needNode skips the test if Node.js is not installed.
 func needNode(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {

@@ -18,7 +18,7 @@ import (
 
 const examples = "../../../docs/scripts/examples/"
 
-// example runs an example, each of which is a folder with a script of its name.
+// example starts a host with an example. Each example is a folder with a script of the same name.
 func example(t *testing.T, e engine, name string) *world {
 	t.Helper()
 	return exampleWith(t, e, name, nil)
@@ -33,7 +33,7 @@ func exampleWith(t *testing.T, e engine, name string, config func(*host.Config))
 	return start(t, e, examples+name, setup{Launch: "/local/game/" + name + ext, Args: "two words", Config: config})
 }
 
-// told decodes the JSON of the client's next packet with the op code.
+// told returns the decoded JSON of the client's next packet with the op code.
 func told[T any](w *world, c *stock.Client, op int32) (v T) {
 	w.Helper()
 	if e := w.hear(c, op); json.Unmarshal(e.Payload, &v) != nil {
@@ -42,7 +42,7 @@ func told[T any](w *world, c *stock.Client, op int32) (v T) {
 	return v
 }
 
-// same fails unless the two are equal.
+// same fails the test unless got equals want.
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -78,7 +78,7 @@ func TestExampleRelay(t *testing.T) {
 	})
 }
 
-// state is what tictactoe.js tells its players.
+// state is the state that tictactoe.js sends to its players.
 type state struct {
 	Cells, Turn, You, Winner string
 	Over                     bool
@@ -121,19 +121,21 @@ func TestExampleTicTacToe(t *testing.T) {
 		move(bob, "0", "O...X....")
 		w.say(ann, 1, "0")
 		w.heard(ann, 3, "there is no such free cell")
-		for _, text := range []string{"nine", "", " ", "9", "-1", "1e0", "0x1", "1.0", "1\n"} { // Number reads a cell in most
+		// JavaScript's Number would accept most of these as a cell
+		for _, text := range []string{"nine", "", " ", "9", "-1", "1e0", "0x1", "1.0", "1\n"} {
 			w.say(ann, 1, text)
 			w.heard(ann, 3, "there is no such free cell")
 		}
 
-		// Ann's network goes away. Bob sees it, the board waits, and she gets it back.
+		// Ann loses her connection. Bob is told, the game waits, and Ann gets the board again when she is
+		// back.
 		ann.Kill()
 		same(t, "bob is told", told[state](w, bob, 2).WaitingFor, []int{1})
 		ann = w.login(seats[0], stock.Options{NoUDP: true})
 		if ann.PeerID() != 1 {
 			t.Fatalf("ann is now peer %d", ann.PeerID())
 		}
-		for len(told[state](w, ann, 2).WaitingFor) == 0 { // what she may have missed comes first
+		for len(told[state](w, ann, 2).WaitingFor) == 0 { // repeated messages come first
 			continue
 		}
 		same(t, "the board", told[state](w, ann, 2), state{Cells: "O...X....", Turn: "X", You: "X", WaitingFor: []int{}})
@@ -153,13 +155,13 @@ func TestExampleTicTacToe(t *testing.T) {
 	})
 }
 
-// body is one body of a snapshot of arena.js.
+// body is one body in a snapshot of arena.js.
 type body struct {
 	input uint16
 	x, y  float32
 }
 
-// readSnapshot decodes one, as a client would.
+// readSnapshot decodes a snapshot like a client.
 func readSnapshot(t *testing.T, b []byte) (tick uint32, bodies map[int32]body) {
 	t.Helper()
 	if len(b) < 4 || (len(b)-4)%14 != 0 {
@@ -178,7 +180,8 @@ func readSnapshot(t *testing.T, b []byte) (tick uint32, bodies map[int32]body) {
 func TestExampleArena(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := exampleWith(t, e, "arena", func(c *host.Config) {
-			c.Reconnect.StockAmbiguous = "skip" // the host repeats nothing: what comes after a reconnect is the script's
+			// the host repeats no messages, so everything after a reconnect comes from the script
+			c.Reconnect.StockAmbiguous = "skip"
 		})
 		game := w.newGame(4)
 		ann := w.login(w.seat(game, "ann"), stock.Options{})
@@ -199,11 +202,11 @@ func TestExampleArena(t *testing.T) {
 		}
 		w.send(ann, stock.Message{OpCode: 10, TargetPlayer: stock.ServerID, Payload: []byte("too long")})
 		input(ann, 2, 127, 0)
-		input(ann, 1, 0, 127) // overtaken: it must not count
+		input(ann, 1, 0, 127) // arrives late, so it must be ignored
 		input(bob, 1, -3, -4)
 
-		// Snapshots come over the fast channel, each a tick later; ann moves right by
-		// 0.5 units a tick, bob up and left.
+		// Snapshots use the fast channel, and each is one tick later. Ann moves right by 0.5 units a tick,
+		// and bob moves up and left.
 		var last uint32
 		var before map[int32]body
 		moved := 0
@@ -217,7 +220,7 @@ func TestExampleArena(t *testing.T) {
 				t.Fatalf("five minutes later nobody has moved: %v", now)
 			}
 			if last == 0 && len(now) < 2 {
-				continue // of before bob came
+				continue // a snapshot from before bob joined
 			}
 			if tick <= last || len(now) != 2 {
 				t.Fatalf("tick %d with %d bodies after tick %d", tick, len(now), last)
@@ -235,11 +238,11 @@ func TestExampleArena(t *testing.T) {
 		}
 		same(t, "ann's last input", before[1].input, uint16(2))
 
-		// Who is cut off stands still, and is still there: in the middle, where no wall
-		// stops anybody within seconds.
+		// A player without a connection stays in the arena and stands still. This is tested in the middle,
+		// where no wall stops anybody within seconds.
 		bobNow := func() body {
 			t.Helper()
-			e, err := ann.Expect(w.context(), stock.OpVia(11, stock.ChannelUDP)) // those before went over the other
+			e, err := ann.Expect(w.context(), stock.OpVia(11, stock.ChannelUDP)) // earlier snapshots used the other channel
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +266,7 @@ func TestExampleArena(t *testing.T) {
 		bob.Kill()
 		w.until("bob stands still", func() error {
 			a, b := bobNow(), bobNow()
-			if e.virtual() && (b.x <= 1 || b.x >= 99) { // else he may get to the wall before the host knows that he is gone
+			if e.virtual() && (b.x <= 1 || b.x >= 99) { // otherwise he may reach the wall before the host notices the loss
 				t.Fatal("he goes on to the wall")
 			}
 			if a != b {
@@ -272,8 +275,8 @@ func TestExampleArena(t *testing.T) {
 			return nil
 		})
 
-		// He comes back with a client that starts from nothing, is welcomed, and steers:
-		// its first input counts, whatever the numbers of the client before.
+		// Bob comes back with a new client. The script welcomes him, and his first input counts, whatever the
+		// input numbers of the earlier client were.
 		bob = w.login(seat, stock.Options{})
 		welcome(bob, 2)
 		stood := bobNow()
@@ -302,7 +305,7 @@ func near(t *testing.T, what string, got, want [2]float64) {
 	}
 }
 
-// lobby is what lobby.js tells its players.
+// lobby is the state that lobby.js sends to its players.
 type lobby struct {
 	Owner, TeamSize int
 	Map             string
@@ -354,7 +357,7 @@ func TestExampleLobby(t *testing.T) {
 		ask(bob, 2)
 		players(lobbyPlayer{1, 1, "ann", false}, lobbyPlayer{2, 2, "bob", false}, lobbyPlayer{3, 0, "eve", false})
 
-		// The owner, and nobody else, removes who does not pick.
+		// Only the owner may remove players who do not pick.
 		w.say(bob, 21, "3")
 		w.heard(bob, 24, "only the owner may remove a player")
 		w.say(ann, 21, "3")
@@ -362,7 +365,7 @@ func TestExampleLobby(t *testing.T) {
 		all = all[:2]
 		players(lobbyPlayer{1, 1, "ann", false}, lobbyPlayer{2, 2, "bob", false})
 
-		// What is sent to a team stays there.
+		// Messages to a team are only delivered to that team.
 		w.send(bob, stock.Message{OpCode: 1, TargetGroup: 2, Payload: []byte("psst"), Reliable: true})
 		w.heard(bob, 1, "psst")
 		w.say(ann, 20, "1")
@@ -388,7 +391,7 @@ func TestExampleLobby(t *testing.T) {
 	})
 }
 
-// A game starts as well when whoever was not ready is gone.
+// A game also starts when the only player who was not ready leaves.
 func TestExampleLobbyStartsWithoutTheLast(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := example(t, e, "lobby")
@@ -422,7 +425,7 @@ func TestExampleLobbyStartsWithoutTheLast(t *testing.T) {
 	})
 }
 
-// TypeScript runs as it is, and the types declare what there is.
+// TypeScript runs without compilation, and the types declare what exists.
 func TestExampleTyped(t *testing.T) {
 	everyEngineAlways(t, func(t *testing.T, e engine) {
 		w := example(t, e, "typed")
@@ -464,7 +467,7 @@ func TestExampleTyped(t *testing.T) {
 		w.say(ann, 6, "six levels")
 		w.log.await(t, "six levels")
 		w.say(ann, 8, "")
-		w.heard(ann, 8, "[]") // no match has brought a player
+		w.heard(ann, 8, "[]") // no player came from matchmaking
 		w.log.await(t, "no players for game")
 
 		bob.Kill()

@@ -28,21 +28,20 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The actor library runs a timer of a second after a message to a stopped
-	// actor; it ends by itself, but not before goleak has lost its patience.
+	// After a message to a stopped actor, the actor library runs a timer for one second. It ends by itself,
+	// but later than goleak waits.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-// patience ends a step of a test that hangs.
+// patience is the timeout of a step.
 const patience = 5 * time.Minute
 
-// logbook reads the log of the newest game session from the host, as `troupe
-// logs` does.
+// logbook reads the log of the newest game session from the host, like `troupe logs`.
 type logbook struct {
 	host *hosttest.Host
 	mu   sync.Mutex
-	game string // id
-	kept string // of a host that is gone
+	game string // id of the game session
+	kept string // log of a host that has stopped
 }
 
 func (l *logbook) of(game string) {
@@ -51,7 +50,7 @@ func (l *logbook) of(game string) {
 	l.game, l.kept = game, ""
 }
 
-// String returns the log as it is.
+// String returns the complete log.
 func (l *logbook) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +87,7 @@ func (l *logbook) fetch(query string) error {
 
 var lineForm = regexp.MustCompile(`^(\d\d \w+ \d{4} \d\d:\d\d:\d\d,\d{3}) \[(\w+)\] \(([^)]*)\) (\d+): (.*)$`)
 
-// all returns the lines of the log; what is indented belongs to the line before.
+// all returns the lines of the log. An indented line belongs to the line before it.
 func (l *logbook) all() (lines []script.Line) {
 	for text := range strings.Lines(l.String()) {
 		text = strings.TrimSuffix(text, "\n")
@@ -129,8 +128,7 @@ func (l *logbook) await(t testing.TB, text string) script.Line {
 // has reports whether a line contains the text.
 func (l *logbook) has(text string) bool { return strings.Contains(l.String(), text) }
 
-// world is a host on a network in memory that runs one script, with clients that end with
-// the test.
+// world is a host on an in-memory network that runs one script. Its clients end with the test.
 type world struct {
 	*testing.T
 	net  hosttest.Network
@@ -139,16 +137,15 @@ type world struct {
 	log  *logbook
 }
 
-// setup is how a world differs from the usual one.
+// setup has deviations from the usual configuration.
 type setup struct {
-	Launch string // launch path; may be left out for a script of one file
+	Launch string // launch path; optional for a script with one file
 	Args   string // launch parameters
-	Node   string // version of Node.js; empty is 10.x
+	Node   string // Node.js version; empty means 10.x
 	Config func(*host.Config)
 }
 
-// files writes a script of several files, given as names and texts, and returns
-// its folder.
+// files writes a script with several files, given as alternating names and texts. It returns the folder.
 func files(t testing.TB, nameAndText ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -164,10 +161,10 @@ func files(t testing.TB, nameAndText ...string) string {
 	return dir
 }
 
-// one is a script of one file.
+// one writes a script with one file and returns its folder.
 func one(t testing.TB, text string) string { return files(t, "script.js", text) }
 
-// start runs a script, which is a file or a folder, on a host of its own.
+// start starts a host with a script. path is a file or a folder.
 func start(t *testing.T, e engine, path string, s setup) *world {
 	t.Helper()
 	return startWith(t, func(c *host.Config) {
@@ -179,11 +176,11 @@ func start(t *testing.T, e engine, path string, s setup) *world {
 	}, nil)
 }
 
-// startWith runs a host; newHandler makes its games where fleets have no script.
+// startWith starts a host. newHandler creates the games of fleets without a script.
 func startWith(t *testing.T, config func(*host.Config), newHandler func(*messages.Fleet) script.Handler) *world {
 	t.Helper()
 	c := hosttest.Config(t)
-	c.Script.Node.AllowUploaded = true // updates are uploaded, for both engines
+	c.Script.Node.AllowUploaded = true // updates are uploaded, in both engines
 	if config != nil {
 		config(&c)
 	}
@@ -198,7 +195,7 @@ func (w *world) context() context.Context {
 	return ctx
 }
 
-// create asks for a game session, and does not wait.
+// create creates a game session without waiting until it is ACTIVE.
 func (w *world) create(max int, properties ...types.GameProperty) string {
 	w.Helper()
 	out, err := w.api.CreateGameSession(w.context(), &gamelift.CreateGameSessionInput{
@@ -251,7 +248,7 @@ func (w *world) games() []types.GameSession {
 	return out.GameSessions
 }
 
-// terminate has the host end a process in order.
+// terminate makes the host end a process in an orderly way.
 func (w *world) terminate(game string) {
 	w.Helper()
 	_, err := w.api.TerminateGameSession(w.context(), &gamelift.TerminateGameSessionInput{
@@ -274,7 +271,7 @@ func (w *world) seat(game, name string) string {
 	return *out.PlayerSession.PlayerSessionId
 }
 
-// dial opens a stock client, which sends its LOGIN at once.
+// dial opens a stock client, which sends its LOGIN immediately.
 func (w *world) dial(seat string, o stock.Options) *stock.Client {
 	w.Helper()
 	o.Network = w.net
@@ -296,7 +293,7 @@ func (w *world) login(seat string, o stock.Options) *stock.Client {
 	return c
 }
 
-// join reserves a seat and logs in, without a fast channel.
+// join reserves a player session and logs in without a fast channel.
 func (w *world) join(game, name string) *stock.Client {
 	w.Helper()
 	return w.login(w.seat(game, name), stock.Options{NoUDP: true, Payload: []byte(name)})
@@ -341,7 +338,7 @@ func (w *world) awaitClose(c *stock.Client) {
 	}
 }
 
-// until waits for a condition that tells why it is not yet true.
+// until polls until why returns nil. On a timeout, it fails the test with the last error.
 func (w *world) until(what string, why func() error) {
 	w.Helper()
 	deadline := time.Now().Add(patience)
@@ -357,7 +354,7 @@ func (w *world) until(what string, why func() error) {
 	}
 }
 
-// noErrors fails if the script or the host said that something went wrong.
+// noErrors fails the test if the log contains an error of the script or of the host.
 func (w *world) noErrors() {
 	w.Helper()
 	for _, line := range w.log.all() {

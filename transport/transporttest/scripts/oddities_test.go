@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// oddities are what scripts in the wild do (realtime.md 19.2, and 16 to 18 where
-// they quote scripts), and a script of the catalogue that does so.
+// oddities are unusual things that existing scripts do (realtime.md 19.2, and the scripts quoted in 16 to
+// 18). For each, the catalogue has a script that does the same.
 var oddities = []struct {
-	what, file, source string // source: what is to be seen of it there
-	absent             bool   // it is something that the script lacks
+	what, file, source string // source is a regular expression that matches the oddity in the file
+	absent             bool   // whether the oddity is that source does not match
 }{
 	{what: "byte order mark", file: "cards/cards.js", source: `^\x{FEFF}`},
 	{what: "new Buffer.from", file: "cards/cards.js", source: `new Buffer\.from\(`},
@@ -93,8 +93,7 @@ var oddities = []struct {
 	{what: "strict mode", file: "asl/asl.js", source: `(?m)^"use strict";`},
 }
 
-// Each oddity occurs in the script that is said to have it, and that script is
-// one that is played.
+// Each oddity occurs in its script, and that script is one of those that are run.
 func TestOdditiesOccur(t *testing.T) {
 	played := make(map[string]bool)
 	for _, name := range catalogued(t) {

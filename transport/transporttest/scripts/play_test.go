@@ -13,17 +13,17 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// play is a scripted game on a world. A line of it is one step; N is a player's
-// peer id, TEXT the rest of the line, or bytes as 0x....
+// play is a scripted game on a world. Each line is one step. N is a player's peer id, and TEXT is the rest of
+// the line, or bytes as 0x....
 //
-//	join N TEXT          log in with TEXT as connection payload; the player gets peer id N
+//	join N TEXT          log in with TEXT as the connection payload; the player gets peer id N
 //	refused N TEXT       the same, but the login is refused
 //	send N OP TO TEXT    send a reliable message; TO is server, a peer id, or group:ID
-//	group N join ID      ask to join a group, or leave
-//	expect N OP TEXT     wait for the player's next packet with the op code; TEXT: its payload
+//	group N join ID      request to join a group, or to leave it
+//	expect N OP TEXT     wait for the player's next packet with the op code; TEXT is its payload
 //	update N ID A,B      wait for a membership update of group ID with these members
 //	log TEXT             wait for a line of the log that contains TEXT
-//	leave N              close the connection as the SDK does
+//	leave N              close the connection like the SDK
 //	terminate            the host ends the process
 //	closed N             wait for the end of the connection
 type play struct {
@@ -33,7 +33,7 @@ type play struct {
 	seats   []string
 }
 
-// run plays all steps.
+// run executes all steps.
 func (p *play) run(steps string) {
 	p.Helper()
 	for i, line := range strings.Split(steps, "\n") {
@@ -47,7 +47,7 @@ func (p *play) run(steps string) {
 	}
 }
 
-// cut returns the first n words of a line, and the rest.
+// cut returns the first n words of a line, and the rest of it.
 func cut(line string, n int) (words []string, rest string) {
 	rest = line
 	for range n {
@@ -58,7 +58,7 @@ func cut(line string, n int) (words []string, rest string) {
 	return words, rest
 }
 
-// payload is what a TEXT stands for.
+// payload returns the bytes of a TEXT.
 func payload(text string) []byte {
 	if raw, ok := strings.CutPrefix(text, "0x"); ok {
 		if b, err := hex.DecodeString(raw); err == nil {
@@ -71,7 +71,7 @@ func payload(text string) []byte {
 func number(word string) int32 {
 	n, err := strconv.ParseInt(word, 10, 32)
 	if err != nil {
-		panic(err) // the play is wrong
+		panic(err) // the play is invalid
 	}
 	return int32(n)
 }
@@ -170,9 +170,8 @@ func (p *play) update(where string, c *stock.Client, text string) {
 	}
 }
 
-// trace is what came of a play: all packets of each player in order, and the
-// lines that the script logged, without their time. Ids that differ from run to
-// run stand as their names.
+// trace returns the result of a play: all packets of each player in order, and the lines that the script
+// logged, without times. Ids that differ between runs are replaced by names.
 func (p *play) trace() string {
 	var b strings.Builder
 	for _, n := range slices.Sorted(maps.Keys(p.players)) {
@@ -192,7 +191,7 @@ func (p *play) trace() string {
 	return strings.NewReplacer(replace...).Replace(b.String())
 }
 
-// shown is a packet in words.
+// shown describes a packet.
 func shown(e stock.Event) string {
 	if e.LoginResult != nil {
 		return fmt.Sprintf("login %v as %d", e.LoginResult.Success, e.LoginResult.PeerID)
@@ -208,6 +207,5 @@ var scriptFile = regexp.MustCompile(`^[a-z]+\.[cm]?[jt]s$`)
 // scriptLine reports whether a line was written by the script itself.
 func scriptLine(l script.Line) bool { return scriptFile.MatchString(l.File) && l.Row > 0 }
 
-// wording is what engines say in words of their own: the text of their errors, and
-// stacks.
+// wording matches text that each engine words differently: the texts of errors, and stacks.
 var wording = regexp.MustCompile(`(Unhandled promise rejection: \w+Error): (?s:.*)`)

@@ -72,7 +72,7 @@ func TestWhatAScriptStartsEndsWithItsGameSession(t *testing.T) {
 	ended(ofThird)
 }
 
-// runs reports whether there is a process that is not a zombie.
+// runs reports whether a process exists and is not a zombie.
 func runs(pid string) bool {
 	if _, err := strconv.Atoi(pid); err != nil {
 		return true

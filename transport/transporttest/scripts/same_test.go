@@ -13,9 +13,9 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// What is checked here was once otherwise in one of the engines.
+// Each of these tests is for a difference between the engines that has been fixed.
 
-// lines returns the lines of a script's files, each as one text.
+// lines returns the lines that the script's files have logged.
 func (w *world) lines() (list []string) {
 	w.Helper()
 	for _, l := range w.log.all() {
@@ -26,7 +26,7 @@ func (w *world) lines() (list []string) {
 	return list
 }
 
-// wrote checks what a script wrote to its log.
+// wrote compares the lines that the script has logged.
 func (w *world) wrote(want ...string) {
 	w.Helper()
 	if got := w.lines(); !slices.Equal(got, want) {
@@ -34,8 +34,8 @@ func (w *world) wrote(want ...string) {
 	}
 }
 
-// The end that the service asks for waits for promise jobs of onProcessTerminate, and
-// for the promise that it returns.
+// A termination by the service waits for promise jobs of onProcessTerminate, and for the promise that it
+// returns.
 func TestProcessTerminateMayTakeTime(t *testing.T) {
 	const promised = `async onProcessTerminate() { say('one'); const o = await session.processEnding(); say('two');
 		await new Promise(resolve => setTimeout(resolve, 100)); say('three ' + o); console.log('said'); }`
@@ -67,7 +67,7 @@ func TestProcessTerminateMayTakeTime(t *testing.T) {
 	}
 }
 
-// What promise jobs of a gate send comes before what the gate lets happen.
+// Messages that promise jobs of an accepting callback send come before the effects of its decision.
 func TestJobsOfAGateComeBeforeWhatItDecides(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
@@ -89,7 +89,7 @@ func TestJobsOfAGateComeBeforeWhatItDecides(t *testing.T) {
 	})
 }
 
-// TypeScript names the file that a compiler would have made.
+// TypeScript files may be imported by the name of the compiler's output.
 func TestTypeScriptThatImportsByTheNameOfTheOutput(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, files(t,
@@ -103,7 +103,7 @@ func TestTypeScriptThatImportsByTheNameOfTheOutput(t *testing.T) {
 	})
 }
 
-// Promise jobs of the script's files have run when init is called.
+// When init is called, the promise jobs of the script's files have run.
 func TestOrderOfTheStart(t *testing.T) {
 	const body = `
 		const log = what => console.log(what);
@@ -147,7 +147,8 @@ func TestOrderOfTheStart(t *testing.T) {
 				}
 			}
 			want := "top, tick, job, { mode: 'x' }, tick of init, job of init, started, job of started, game"
-			if name == "script.mjs" && strings.HasPrefix(strings.Join(got, ", "), "top, job, tick") { // in an ES module of Node.js, which starts as a job
+			// an ES module of Node.js starts as a promise job
+			if name == "script.mjs" && strings.HasPrefix(strings.Join(got, ", "), "top, job, tick") {
 				want = strings.Replace(want, "tick, job", "job, tick", 1)
 			}
 			if strings.Join(got, ", ") != want {
@@ -161,7 +162,7 @@ func TestOrderOfTheStart(t *testing.T) {
 	})
 }
 
-// All that a script prints is in the log in order, with its place.
+// Everything that a script prints is in the log in order, with its position.
 func TestWhateverPrintsIsInTheLogInOrder(t *testing.T) {
 	everyEngineAlways(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `const { error } = console;
@@ -215,7 +216,7 @@ exports.ssExports = { init(session) {
 	})
 }
 
-// What a script writes and does not end is in the log when the script has ended.
+// A line without a line break is logged when the script ends.
 func TestALineThatIsNotEndedIsLoggedAtTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  string
@@ -241,7 +242,7 @@ func TestALineThatIsNotEndedIsLoggedAtTheEnd(t *testing.T) {
 				w.log.awaitEnd(t)
 				var got []string
 				for _, l := range w.log.all() {
-					if l.File != script.HostFile && l.Level != script.LevelWarn { // of a call that took long, on a busy machine
+					if l.File != script.HostFile && l.Level != script.LevelWarn { // a warning about a long call, on a busy machine
 						got = append(got, fmt.Sprintf("%s %s:%d %s", l.Level, l.File, l.Row, l.Text))
 					}
 				}
@@ -267,7 +268,7 @@ func TestConsoleTime(t *testing.T) {
 	})
 }
 
-// The host's own functions are not the script's: stacks in the log leave them out.
+// Stacks in the log do not contain the host's own functions.
 func TestStacksInTheLogAreTheScripts(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `const failed = what => new Error(what + ' failed');
@@ -316,7 +317,7 @@ exports.ssExports = {
 	})
 }
 
-// A module that is missing is told of with the place that wants it.
+// The error about a missing module has the position of the require call.
 func TestAMissingModuleHasAPlace(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, "let x;\nexports.ssExports = { init() {}, onMessage() {\n  x = require('./missing');\n} };"), setup{})

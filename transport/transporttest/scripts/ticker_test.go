@@ -7,15 +7,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// timeline runs the arena's Ticker against a clock that moves only when a tick
-// takes time, or the next timer is waited for.
+// timeline runs the arena's Ticker with a virtual clock. The clock advances only when a tick takes time, or
+// to wait for the next timer.
 type timeline struct {
 	*testing.T
 	now   float64 // ms
 	tick  func(number int)
-	ticks []float64 // when they were
+	ticks []float64 // times of the ticks
 	wake  goja.Callable
-	delay float64 // of the timer that is set
+	delay float64 // delay of the current timer
 }
 
 func newTimeline(t *testing.T, interval float64, tick func(int)) *timeline {
@@ -49,7 +49,7 @@ func newTimeline(t *testing.T, interval float64, tick func(int)) *timeline {
 	return l
 }
 
-// next lets the timer fire, late by so many ms, and returns how many ticks it made.
+// next fires the timer late by the given milliseconds, and returns the number of ticks that it ran.
 func (l *timeline) next(late float64) int {
 	l.Helper()
 	before, wake := len(l.ticks), l.wake
@@ -82,8 +82,7 @@ func TestArenaTickerKeepsTheRate(t *testing.T) {
 	}
 }
 
-// Ticks that take longer than they should slow the game down; they must not keep
-// everything else from its turn.
+// Ticks that take too long slow down the game. They must not block everything else.
 func TestArenaTickerYieldsWhenTicksAreSlow(t *testing.T) {
 	l := newTimeline(t, 50, nil)
 	l.tick = func(n int) {

@@ -14,8 +14,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Every name that troupe.d.ts declares is used by the typed example, which is
-// compiled and played; so a declaration of what is not there is found.
+// The typed example uses every name that troupe.d.ts declares, and it is compiled and run. So a declaration
+// of something that does not exist is detected.
 func TestTypesAreUsed(t *testing.T) {
 	declared, err := os.ReadFile("../../../docs/scripts/troupe.d.ts")
 	if err != nil {
@@ -38,11 +38,11 @@ func TestTypesAreUsed(t *testing.T) {
 	}
 }
 
-// shape is the members of an object: what typeof says of each, and "null".
+// shape maps the members of an object to their types: the result of typeof, or "null".
 type shape map[string]string
 
-// declaredShapes reads the interfaces of troupe.d.ts. A member that may be of several
-// kinds has them with blanks between.
+// declaredShapes parses the interfaces of troupe.d.ts. If a member may have several types, they are separated
+// by spaces.
 func declaredShapes(t *testing.T) map[string]shape {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/scripts/troupe.d.ts")
@@ -67,7 +67,7 @@ func declaredShapes(t *testing.T) map[string]shape {
 	return shapes
 }
 
-// What a script gets has the members that troupe.d.ts declares, and no others.
+// The objects that a script gets have exactly the members that troupe.d.ts declares.
 func TestTypesAreThoseOfTheObjects(t *testing.T) {
 	declared := declaredShapes(t)
 	names, err := json.Marshal(declared)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a script's errors and lines say of themselves may be anything, and of any length.
+// The texts of a script's errors and log lines may have any content and length.
 func TestErrorsThatSayTooMuch(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
@@ -33,7 +33,7 @@ func TestErrorsThatSayTooMuch(t *testing.T) {
 	})
 }
 
-// A player that a script removes, and why, is in the log.
+// The log contains the removal of a player by the script, with its reason.
 func TestKickedPlayersAreInTheLog(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
@@ -53,7 +53,7 @@ func TestKickedPlayersAreInTheLog(t *testing.T) {
 	})
 }
 
-// An error of a class of the script's own is logged with the place that throws it, not with that of the class.
+// An error of a script's own class is logged with the position of the throw, not of the class.
 func TestErrorsOfOwnClassesHaveThePlaceThatThrows(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `class GameError extends Error { constructor(text) { super(text); this.name = 'GameError'; } }

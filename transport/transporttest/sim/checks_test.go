@@ -10,10 +10,10 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// checkGroups asks for all groups and compares what the players are told with what
-// the game has seen: groups survive a loss (D-1).
+// checkGroups requests the members of all groups, and compares the responses with the memberships that the
+// game knows. Groups survive a loss (D-1).
 func (r *run) checkGroups() {
-	r.until(time.Now().Add(time.Second)) // a last join may be on its way
+	r.until(time.Now().Add(time.Second)) // a last join may be in transit
 	r.mu.Lock()
 	asked := make(map[*player]bool)
 	for _, p := range r.players {
@@ -40,8 +40,8 @@ func (r *run) checkGroups() {
 	}
 }
 
-// checkRecords holds what the API shows against the steps that it may take (RL-16),
-// and, when all is quiet, against what the games have seen (RL-15).
+// checkRecords checks the status transitions that the API shows (RL-16). When quiet, it also compares the
+// records with the games' own state (RL-15).
 func (r *run) checkRecords(quiet bool) {
 	for _, g := range r.games {
 		list := sure(messages.Do(context.Background(), r.system, messages.PlayerSessionQuery{GameSessionID: g.id}))
@@ -77,10 +77,10 @@ func (r *run) checkRecords(quiet bool) {
 	}
 }
 
-// playing reports whether the player is in the game as the game sees it.
+// playing reports whether the game knows the player as being in the game.
 func (p *player) playing() bool { return p.presence != nil && p.presence.accepted && !p.presence.over }
 
-// checkUnclaimed waits for the end of a reservation (RL-17).
+// checkUnclaimed waits for the timeout of a reservation (RL-17).
 func (r *run) checkUnclaimed() {
 	status := func() messages.PlayerSessionStatus {
 		return sure(messages.Do(context.Background(), r.system, messages.PlayerSessionQuery{PlayerSessionID: r.lonely}))[0].Status
@@ -93,7 +93,7 @@ func (r *run) checkUnclaimed() {
 	}
 }
 
-// checkEnded looks at game sessions that were told to end (RL-13, RL-16).
+// checkEnded checks game sessions that were told to end (RL-13, RL-16).
 func (r *run) checkEnded() {
 	r.checkRecords(false)
 	for _, g := range r.games {
@@ -110,14 +110,15 @@ func (r *run) checkEnded() {
 		if s := r.status[p.id]; !s.Final() {
 			r.failf("RL-16: %v is %v after its game has ended", p, s)
 		}
-		// Over KCP nobody tells a device of an end whose bye was lost, but it hears nothing more.
+		// Over KCP, the close message may be lost, so a device may not know that its connection ended. But it
+		// must not receive anything more.
 		if l := p.dev.link; l != nil && !(l.kcp && time.Since(l.heardAt()) > 3*time.Second) {
 			r.failf("RL-11: connection %d of %v outlives its game", l.number, p)
 		}
 	}
 }
 
-// checkLeftovers looks at the counters of a host that is gone.
+// checkLeftovers checks the counters of a host that has stopped.
 func (r *run) checkLeftovers() {
 	if n := r.count.ActorPanics.Load(); n != 0 {
 		r.failf("%d actors panicked", n)

@@ -8,26 +8,26 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// packet is a packet with the fields of the extension, which stock clients skip.
+// packet is a packet with the fields of the extension, which stock clients ignore.
 type packet struct {
 	stock.Packet
 	relSeq, ack uint64
 
-	login  loginFields  // of Login
-	result resultFields // of LoginResult
+	login  loginFields  // extension fields of Login
+	result resultFields // extension fields of LoginResult
 }
 
-// loginFields are the extension of LoginCommand.
+// loginFields are the extension fields of LoginCommand.
 type loginFields struct {
 	caps         uint64
 	token        string
 	lastReceived uint64
 }
 
-// resultFields are the extension of LoginResult.
+// resultFields are the extension fields of LoginResult.
 type resultFields struct{ caps, lastReceived, outcome, windowMs, base, retryAfterMs, lost uint64 }
 
-// Outcomes of a login.
+// Outcomes of a login in LOGIN_RESPONSE.
 const (
 	outcomeNew     = 0
 	outcomeResumed = 1
@@ -51,7 +51,7 @@ func putBytes(b []byte, field int, v []byte) []byte {
 	return append(b, v...)
 }
 
-// encode returns the unit of p.
+// encode returns p as a unit.
 func (p *packet) encode() []byte {
 	outer := p.Packet
 	outer.Login = nil
@@ -68,7 +68,7 @@ func (p *packet) encode() []byte {
 	return stock.Unit(putNumber(putNumber(b, 1001, p.relSeq), 1002, p.ack))
 }
 
-// decode reads a unit, which must hold one packet and no more.
+// decode decodes a unit, which must contain exactly one packet.
 func decode(unit []byte) (p packet, err error) {
 	b, rest, err := stock.SplitUnit(unit)
 	if err != nil {
@@ -99,8 +99,7 @@ func decode(unit []byte) (p packet, err error) {
 	return p, nil
 }
 
-// fields walks over the numbers and bytes of a message that is known to be well
-// formed; others do not occur here.
+// fields calls do for each field of a message. The message must be valid and have only varints and bytes.
 func fields(b []byte, do func(field int, v uint64, in []byte)) {
 	for len(b) > 0 {
 		key, n := binary.Uvarint(b)
@@ -114,17 +113,17 @@ func fields(b []byte, do func(field int, v uint64, in []byte)) {
 	}
 }
 
-// Op codes of the players' and the games' messages.
+// Op codes of the messages of players and games.
 const (
 	opReliable int32 = 100
 	opFast     int32 = 101
 )
 
-// serverSender is the sender of the messages of a game.
+// serverSender is the sender in the uids of a game's messages.
 const serverSender = 255
 
-// uid names one message in one run. Unit is what the sender numbers its messages in,
-// each from 1: a presence of a v2 device, a connection of a stock one.
+// uid identifies one message of a run. unit is the numbering that n belongs to; it begins at 1. A v2 device
+// has a unit for each presence, and a stock device one for each connection.
 type uid struct {
 	from uint8
 	unit uint16
@@ -133,10 +132,10 @@ type uid struct {
 
 func (u uid) String() string { return fmt.Sprintf("%d.%d.%d", u.from, u.unit, u.n) }
 
-// canaryBytes of a payload say which game session it belongs to (RL-11).
+// canaryBytes is the length of the part of a payload that identifies the game session (RL-11).
 const canaryBytes = 8
 
-// payload is: canary, uid, filling, checksum of all before it.
+// payload returns a payload: the canary, the uid, a filling, and a checksum of all of them.
 func payload(canary [canaryBytes]byte, u uid, fill int) []byte {
 	b := append([]byte(nil), canary[:]...)
 	b = append(b, u.from)
@@ -148,7 +147,7 @@ func payload(canary [canaryBytes]byte, u uid, fill int) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// parsePayload is the inverse; ok is false when the checksum is wrong.
+// parsePayload parses a payload. ok is false if the checksum is wrong.
 func parsePayload(b []byte) (canary [canaryBytes]byte, u uid, ok bool) {
 	if len(b) < canaryBytes+7+4 {
 		return canary, u, false

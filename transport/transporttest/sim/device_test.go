@@ -12,19 +12,19 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// flavor is what a player speaks.
+// flavor is the protocol variant of a player.
 type flavor uint8
 
 const (
 	v2 flavor = iota
 	stockish
-	mute // a stock player whose pongs are empty
+	mute // a stock player whose pongs have no payload
 )
 
 func (f flavor) String() string { return [...]string{"v2", "stock", "mute"}[f] }
 
-// pongsTold is how many pongs of one connection tell a host that a client does not
-// echo.
+// pongsTold is the number of pongs of one connection after which a host knows that the client does not return
+// the payload.
 const pongsTold = 2
 
 const (
@@ -32,8 +32,7 @@ const (
 	ackAfter = 200 * time.Millisecond
 )
 
-// player is one player session and all devices that play it. The run's lock
-// guards it.
+// player is one player session with all devices that play it. The run's lock guards it.
 type player struct {
 	*run
 	index  int
@@ -42,71 +41,70 @@ type player struct {
 	id     messages.PlayerSessionID
 	nodes  [2]*memnet.Node // of two devices
 
-	dev      *device // the one that plays
-	all      []*link // that tried to play
-	links    int     // made so far, over all devices
-	wants    bool    // to be in the game
+	dev      *device // the device that plays
+	all      []*link // all connections that have tried to play
+	links    int     // number of connections so far, over all devices
+	wants    bool    // whether it wants to be in the game
 	retryAt  time.Time
-	refusals int               // logins the gate is to refuse
-	units    uint16            // of uid, given out to devices
-	groups   map[int32][]int32 // members, as last told to the device that plays
-	burned   map[int32]bool    // groups that it asked to leave in this presence
+	refusals int               // logins that the game's OnPlayerConnect still has to refuse
+	units    uint16            // last uid.unit that was given to a device
+	groups   map[int32][]int32 // members of groups, as last reported to the device that plays
+	burned   map[int32]bool    // groups that it has requested to leave in this presence
 
-	// what the game says
+	// The fields below are the game's state.
 	peer      messages.PeerID
 	presence  *presence
 	presences []*presence
-	heard     uid       // the game's last of this player
-	marks     []mark    // stock: echoed; v2: acknowledged
-	lost      int       // messages that the game was told of as lost
-	muteSince time.Time // mute: when the host could know; zero: it cannot
+	heard     uid       // last message that the game has received from this player
+	marks     []mark    // stock: marks whose echo has arrived; v2: acknowledged messages
+	lost      int       // number of messages that were reported to the game as lost
+	muteSince time.Time // mute: time when the host could first know; zero: the host cannot know
 
-	// what may happen
-	mayLeave string       // why its presence may end: it asked for it
-	lostAt   time.Time    // when the game was told of a loss; zero: it is attached
-	spoke    time.Time    // when it last said something to the host
-	spokeKCP atomic.Int64 // the same of what its KCP connections say by themselves, in ns
-	brokenAt time.Time    // since when its path or connection may be faulty; zero: it is not
+	// The fields below say what is allowed to happen.
+	mayLeave string       // why its presence may end: it has asked for the end
+	lostAt   time.Time    // when the loss was reported to the game; zero: it is attached
+	spoke    time.Time    // last time that it sent something to the host
+	spokeKCP atomic.Int64 // the same for what its KCP connections send by themselves, in ns
+	brokenAt time.Time    // time since when its path or connection may be faulty; zero: it is not
 
-	outrunAt time.Time // when a login that was given up last set out, or its connection ended
+	outrunAt time.Time // when an abandoned login was last sent, or the connection of one ended
 
-	cut bool // its path is blocked
+	cut bool // whether its path is blocked
 
-	ways     *rand.Rand // which transport a connection uses
+	ways     *rand.Rand // randomness for the transport of its connections
 	sessions *dtls.Sessions
-	wasKCP   bool // the connection on which it was in last
+	wasKCP   bool // whether its last successful login was over KCP
 }
 
-// device is one client object. A new one knows nothing of the one before.
+// device is a client object. A new device knows nothing of an earlier one.
 type device struct {
 	*player
 	node *memnet.Node
-	link *link // the one that is in use, nil for none
+	link *link // current connection, or nil
 
-	inAt time.Time // the first time
-	unit uint16    // of uid
-	sent uint32    // application messages in it
-	cur  *presence // the presence that it has messages of
-	at   int       // how many, in order
+	inAt time.Time // time of its first successful login
+	unit uint16    // uid.unit of its messages
+	sent uint32    // number of application messages in that unit
+	cur  *presence // presence from which it has received messages
+	at   int       // number of messages received from it, in order
 
-	// v2
+	// The fields below are for v2 only.
 	token    string
-	old      string // the token before, good until something is acked
+	old      string // previous token, valid until something is acknowledged
 	dead     []deadToken
 	received uint64
-	ackedOut uint64 // what the host was told on this link
-	last     uint64 // the last number given out
+	ackedOut uint64 // last acknowledgement sent on this connection
+	last     uint64 // last sequence number sent
 	acked    uint64
 	held     []numbered
-	gap      bool // it was told that messages are lost, and had none since
-	missing  int  // how many at most, of those that it did not find missing yet
+	gap      bool // whether it was told that messages are lost, and has received none since
+	missing  int  // maximum number of messages that may still be missing
 	dropped  uint64
 	ackTimer *time.Timer
-	known    bool // it has been in: token and numbers mean something
+	known    bool // whether it has logged in, so that token and numbers are valid
 }
 
-// deadToken is a token that the host no longer takes, once it has read what the
-// device sent then.
+// deadToken is a token that the host refuses once it has received what the device sent at that time.
 type deadToken struct {
 	token string
 	since time.Time
@@ -119,8 +117,8 @@ type numbered struct {
 
 type mark struct {
 	presence *presence
-	at       int       // messages; v2: the number
-	when     time.Time // it was sent
+	at       int       // number of messages; v2: the sequence number
+	when     time.Time // time of sending
 }
 
 // link is one connection of a device.
@@ -128,42 +126,42 @@ type link struct {
 	dev      *device
 	number   int
 	opened   time.Time
-	kcp      bool   // over KCP; else a WebSocket
-	sock     socket // nil while it is dialing
-	fastNext int32  // number of the next datagram that is not too old
-	loggedIn bool   // LOGIN was sent
-	in       bool   // LOGIN_RESPONSE said yes
+	kcp      bool   // whether it uses KCP; otherwise it is a WebSocket
+	sock     socket // nil while dialing
+	fastNext int32  // lowest datagram number that is accepted
+	loggedIn bool   // whether LOGIN was sent
+	in       bool   // whether LOGIN_RESPONSE was a success
 	inAt     time.Time
-	fresh    bool                 // it logged in as a device that knows nothing
-	passive  bool                 // an attempt that must fail: it never plays
-	expect   messages.CloseReason // the host must end it so
+	fresh    bool                 // whether it logged in without a token
+	passive  bool                 // an attempt that must fail and never plays
+	expect   messages.CloseReason // reason with which the host must close it
 	since    time.Time
-	fenced   bool // its device uses another one
+	fenced   bool // its device uses another connection
 	ended    bool
 	refused  bool
-	code     uint16 // of the host's close frame
+	code     uint16 // code in the host's close frame
 	presence *presence
 	at       int
 	ackSeen  uint64
-	lastSeen time.Time // something arrived
-	twice    bool      // once in, another follows at once
+	lastSeen time.Time // time of the last arrival
+	twice    bool      // after its login, the device opens another connection immediately
 	slowTill time.Time
-	doubtful bool      // its path failed while it logged in: a close may follow LOGIN_RESPONSE
-	pongs    int       // of a mute player
-	lossAt   time.Time // since when the connection before may have been faulty
-	next     *link     // that came after it
+	doubtful bool      // its path failed during the login, so a close may follow LOGIN_RESPONSE
+	pongs    int       // number of pongs of a mute player
+	lossAt   time.Time // time since when the previous connection may have been faulty
+	next     *link     // connection that followed it
 	givenUp  *lateLogin
 }
 
-// dial opens a new connection for a device, which forgets the one it has: that one
-// stays open, unheard.
+// dial opens a new connection of a device. The device abandons its current connection, which stays open and
+// is ignored.
 func (d *device) dial() *link {
 	d.player.links++
 	l := &link{dev: d, number: d.player.links, opened: time.Now(), fresh: !d.known, lastSeen: time.Now(), kcp: d.overKCP()}
 	if d.link != nil {
 		d.link.fence()
 		if d.plan.window == 0 {
-			d.broken() // the host refuses the new one, and has to find out that the old one is of no use
+			d.broken() // the host refuses the new connection until it notices that the old one is unused
 		}
 	}
 	d.link = l
@@ -182,7 +180,7 @@ func (l *link) open() (socket, error) {
 	return openSocket(l.dev.node, p.host)
 }
 
-// fence has the device give up a connection, which stays open.
+// fence makes the device abandon a connection, which stays open.
 func (l *link) fence() {
 	l.fenced = true
 	if l.sock != nil {
@@ -190,7 +188,7 @@ func (l *link) fence() {
 	}
 }
 
-// run is the life of a connection.
+// run handles a connection from the dial to its end.
 func (l *link) run() {
 	p := l.dev.player
 	sock, err := l.open()
@@ -244,7 +242,7 @@ var (
 func (l *link) login() {
 	d := l.dev
 	p := packet{Packet: stock.LoginPacket(stock.CSharp, string(d.id), nil)}
-	if d.flavor == v2 || d.plan.window == 0 { // where the host does without the extension
+	if d.flavor == v2 || d.plan.window == 0 { // for a host without the extension, it has no effect
 		p.login.caps = 1
 		if d.known {
 			p.login.token, p.login.lastReceived = d.token, d.received
@@ -264,7 +262,7 @@ func (l *link) write(p *packet) {
 	_ = l.sock.write(stock.FrameBinary, p.encode())
 }
 
-// frame handles one frame of the host.
+// frame handles a frame from the host.
 func (l *link) frame(op byte, b []byte) error {
 	d := l.dev
 	l.lastSeen = time.Now()
@@ -301,13 +299,13 @@ func (l *link) frame(op byte, b []byte) error {
 	return nil
 }
 
-// late checks what arrives on a connection that its device has given up: nothing
-// that was routed after the next one was attached (RL-8).
+// late checks what arrives on an abandoned connection: nothing may arrive that was routed after the next
+// connection was attached (RL-8).
 func (l *link) late(m *packet) {
 	d := l.dev
 	if m.OpCode == stock.OpLoginResponse {
 		l.inAt = time.Now()
-		l.sock.sleep() // also a login that was given up while it was dialing: else KCP answers pings for ever
+		l.sock.sleep() // also if it was abandoned while dialing; otherwise KCP would answer pings forever
 	}
 	if m.OpCode != opReliable {
 		return
@@ -322,17 +320,17 @@ func (l *link) late(m *packet) {
 	}
 }
 
-// overKCP draws the transport of the next connection, in some plans. A stock player resumes
-// otherwise over KCP, where pongs are not in order; so it uses it where nobody resumes.
+// overKCP chooses the transport of the next connection. Only plans with kcp use KCP. A stock player resumes
+// differently over KCP, where pongs are not ordered. So it uses KCP only in plans without resuming.
 func (p *player) overKCP() bool {
 	return p.plan.kcp && (p.flavor == v2 || p.plan.window == 0) && p.ways.IntN(2) == 0
 }
 
-// idle reports whether nobody uses the connection any more. Its owner keeps it
-// open and does nothing with it, as a sleeping phone does.
+// idle reports whether the connection is abandoned. Its device keeps it open without using it, like a
+// sleeping phone.
 func (l *link) idle() bool { return l.fenced || l.dev.player.dev != l.dev }
 
-// ping answers a ping; for a stock player it is a receipt mark.
+// ping answers a ping. For a stock player, the payload is a receipt mark.
 func (l *link) ping(b []byte) error {
 	d := l.dev
 	if l.idle() {
@@ -354,7 +352,7 @@ func (l *link) ping(b []byte) error {
 	return l.sock.write(stock.FramePong, b)
 }
 
-// ends notes that a connection is gone.
+// ends records the end of a connection.
 func (l *link) ends(err error) {
 	d := l.dev
 	l.ended = true
@@ -375,10 +373,10 @@ func (l *link) ends(err error) {
 		case by == nil:
 			d.failf("RL-12: connection %d of player %d is closed as taken over, by nobody", l.number, d.index)
 			d.anew()
-		case by.givenUp != nil && by.dev == d: // it comes back with the token that it has, as Troupe's client does
+		case by.givenUp != nil && by.dev == d: // the device resumes with its token, like Troupe's client
 			d.note(d.player, "taken over by itself", int64(l.number), int64(by.number))
 		default:
-			d.anew() // its token is another's now
+			d.anew() // another device has taken over its token
 		}
 	case messages.CloseGameEnded, messages.CloseGameCrashed, messages.CloseKicked:
 		d.wants = false
@@ -388,7 +386,7 @@ func (l *link) ends(err error) {
 	}
 }
 
-// ending names how a connection ended.
+// ending returns a name for how a connection ended.
 func ending(err error, code messages.CloseReason) string {
 	switch {
 	case code == messages.CloseTakenOver:
@@ -424,7 +422,7 @@ func (l *link) answered(m *packet) {
 		d.inAt = l.inAt
 	}
 	if d.mayLeave == "left" || d.mayLeave == "left too late" {
-		d.mayLeave = "" // it is in again, or its leave came too late to count
+		d.mayLeave = "" // it is in again, or its leave came too late
 	}
 	d.note(d.player, "in", int64(l.number), int64(m.result.outcome))
 	if d.known && l.kcp != d.wasKCP {
@@ -439,8 +437,8 @@ func (l *link) answered(m *packet) {
 	if !d.brokenAt.IsZero() {
 		l.lossAt = d.brokenAt
 	}
-	// The host writes LOGIN_RESPONSE at once, and gives up a connection that stays silent. If the
-	// path failed in between, both may arrive together when it is well again.
+	// The host sends LOGIN_RESPONSE immediately, and closes a connection that stays silent. If the path
+	// failed in between, both may arrive together after the repair.
 	l.doubtful = d.brokenAt.After(l.opened) || d.outrunAt.After(l.opened)
 	if !d.cut && !l.doubtful {
 		d.brokenAt = time.Time{}
@@ -458,8 +456,8 @@ func (l *link) answered(m *packet) {
 	}
 }
 
-// refuse checks that the host may refuse a login: not of a player in the game (RL-2,
-// RL-7), nor of one that rejoins after a leave (D-2).
+// refuse checks that the host was allowed to refuse a login. It must not refuse a player in the game (RL-2,
+// RL-7), nor a player that rejoins after a leave (D-2).
 func (l *link) refuse(m *packet) {
 	d := l.dev
 	l.refused = true
@@ -469,13 +467,14 @@ func (l *link) refuse(m *packet) {
 		d.note(d.player, "dead login refused", int64(l.number), 0)
 	case m.result.retryAfterMs > 0:
 		d.retryAt = time.Now().Add(time.Duration(m.result.retryAfterMs) * time.Millisecond)
-	case d.known && d.outrunByAnother(): // then its token is dead: the other's follows from the one before
+	case d.known && d.outrunByAnother(): // its token is invalid, because the other device's token replaced it
 		d.note(d.player, "outrun by another device", int64(l.number), 0)
 		d.anew()
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
-	case d.player.presence == nil: // by the gate; the seat is still reserved
+	case d.player.presence == nil: // the game refused it; the player session is still reserved
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
-	case d.plan.window == 0 && !d.player.presence.over && d.mayLeave == "" && !d.brokenAt.IsZero(): // a second login, or the host has not noticed the loss
+	// a second login, or the host has not noticed the loss yet
+	case d.plan.window == 0 && !d.player.presence.over && d.mayLeave == "" && !d.brokenAt.IsZero():
 		d.note(d.player, "refused in strict mode", int64(l.number), 0)
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	case !d.player.presence.over && !d.game.ending && d.mayLeave == "":

@@ -10,18 +10,18 @@ import (
 	"troupe/actors/store"
 )
 
-// disk is a store in virtual time that fails as store.SQLite does: commits take a while, those that
-// wait are written together, a failure refuses all of them, and the process may die at any failpoint.
-// What is durable survives it.
+// disk is a store in virtual time with the failures of store.SQLite. Commits take time, waiting commits are
+// written together, and a failure fails all of them. The process may die at any failpoint. Durable data
+// survives that.
 type disk struct {
-	store.Memory // what is durable
+	store.Memory // the durable data
 
 	mu      sync.Mutex
 	rng     *rand.Rand
 	queue   []commit
 	writing bool
 	sick    bool   // half of all writes and syncs fail
-	point   string // where the process dies, at the hit that brings hits to 0; "" nowhere
+	point   string // failpoint at which the process dies, when hits reaches 0; "" means none
 	hits    int
 	dead    bool
 	failed  int
@@ -40,7 +40,7 @@ func newDisk(seed uint64) *disk {
 	return &disk{rng: rand.New(rand.NewPCG(seed, 0x7433))}
 }
 
-// restarted is the disk of the next process.
+// restarted makes the disk usable by the next process.
 func (d *disk) restarted() { d.set(func() { d.dead, d.sick, d.point = false, false, "" }) }
 
 // Commit implements store.Store.
@@ -51,7 +51,7 @@ func (d *disk) Commit(changes []store.Change, done func(error)) {
 	d.write()
 }
 
-// write begins a write, unless one is under way.
+// write starts a write if none is running.
 func (d *disk) write() {
 	if !d.writing && len(d.queue) > 0 {
 		d.writing = true
@@ -91,8 +91,8 @@ func (d *disk) written() {
 	d.write()
 }
 
-// at is what happens at a failpoint. A dead process gets errors, so that it can be cleared away;
-// nobody hears of them.
+// at simulates a failpoint. After the process has died, it returns errors, so that the process can be cleaned
+// up; callers never see them.
 func (d *disk) at(point string) error {
 	if point == d.point && !d.dead {
 		if d.hits--; d.hits <= 0 {

@@ -7,17 +7,17 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// lateLogin is that of a connection whose device gave it up for another one while its login was on the way. The host may
-// handle the two in either order.
+// lateLogin is a login on a connection that its device abandons for another one. It is sent late, so the host
+// may handle the two logins in either order.
 type lateLogin struct {
 	after    time.Duration
-	token    string // as it was then
+	token    string // token at the time of the abandonment
 	received uint64
 	closes   bool
-	sent     time.Time // zero: not yet
+	sent     time.Time // zero: not sent yet
 }
 
-// loginLate sends the login that was given up. The caller does not hold the lock.
+// loginLate sends an abandoned login. The caller must not hold the lock.
 func (l *link) loginLate() {
 	g, d := l.givenUp, l.dev
 	time.Sleep(g.after)
@@ -38,8 +38,8 @@ func (l *link) loginLate() {
 	}
 }
 
-// mayBeOutrun notes that the player's connection may be closed, because a login that was given up wins, or ended when that
-// had won.
+// mayBeOutrun records that the host may close the player's current connection, because an abandoned login
+// replaces it, or because the connection of that login ended afterwards.
 func (p *player) mayBeOutrun() {
 	p.outrunAt = time.Now()
 	if l := p.dev.link; l != nil && p.brokenAt.IsZero() {
@@ -48,8 +48,7 @@ func (p *player) mayBeOutrun() {
 	}
 }
 
-// outrun returns an attempt that the player had given up and that may have won after this connection was in: the network
-// brought its LOGIN late. It is nil if there is none.
+// outrun returns an abandoned attempt whose LOGIN arrived late and may have replaced this connection, or nil.
 func (l *link) outrun() (by *link) {
 	for _, other := range l.dev.all {
 		if other != l && other.sock != nil && (other.inAt.IsZero() || !other.inAt.Before(l.opened)) {
@@ -59,8 +58,8 @@ func (l *link) outrun() (by *link) {
 	return by
 }
 
-// outrunByAnother reports whether another device's login may have won after this device was in: one that was given up, or one
-// that nobody had answered when this device took over, and that a broken path brought late.
+// outrunByAnother reports whether another device's login may have replaced this device's. That login was
+// either abandoned, or still unanswered when this device took over, and a faulty path delivered it late.
 func (d *device) outrunByAnother() bool {
 	return slices.ContainsFunc(d.all, func(other *link) bool {
 		return other.dev != d && (other.givenUp != nil && other.givenUp.sent.After(d.inAt) ||

@@ -24,31 +24,31 @@ const (
 	portKCP = 1901
 )
 
-// openKCP opens the host's UDP socket, with DTLS and KCP as package host does.
+// openKCP opens the host's UDP socket with DTLS and KCP, like package host.
 func (r *run) openKCP(gw transport.Acceptor, nextID func() uint64) {
 	cert, _ := transporttest.Trusted()
 	r.kcp = kcp.NewListener(kcp.Options{Counters: r.count, NextID: nextID}, gw)
-	// The limit on handshakes is meant for one address per player; here a plan has two.
+	// The handshake limits assume one address per player; a plan has two addresses per player.
 	r.kcpUDP = sure(dtls.Listen(dtls.Options{Conn: sure(r.node.ListenPacket(portKCP)), Certificate: func() *tls.Certificate { return cert },
 		Counters: r.count, Channel: counters.KCP}, r.kcp))
 }
 
-// kcpSocket is the client side of KCP in DTLS: the one that Troupe's own client uses.
+// kcpSocket is the client side of KCP in DTLS, as in Troupe's client.
 type kcpSocket struct {
 	path   *kcpPath
 	stream *kcp.Stream
 	onFast func(unit []byte)
 	in     chan []byte
-	done   chan struct{} // closed after the end is set
+	done   chan struct{} // closed after end is set
 	end    kcp.StreamEnd
-	gone   chan struct{} // nobody reads any more
+	gone   chan struct{} // closed when reading has stopped
 	leave  sync.Once
 }
 
-// kcpPath is the UDP socket. A sleeping device sends nothing from it.
+// kcpPath is the UDP socket. While asleep is set, it sends nothing.
 type kcpPath struct {
 	net.Conn
-	spoke, heard *atomic.Int64 // of the player, of the socket; times in ns
+	spoke, heard *atomic.Int64 // spoke belongs to the player, heard to this socket; times in ns
 	asleep       atomic.Bool
 }
 
@@ -66,7 +66,7 @@ func (p *kcpPath) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// sendQueue is more than any plan sends on one connection, so that writing never waits.
+// sendQueue is larger than what any plan sends on one connection, so writing never blocks.
 const sendQueue = 1 << 16
 
 func openKCPSocket(p *player, from *memnet.Node, host netip.Addr, onFast func(unit []byte)) (*kcpSocket, error) {
@@ -88,10 +88,10 @@ func openKCPSocket(p *player, from *memnet.Node, host netip.Addr, onFast func(un
 	return s, nil
 }
 
-// OnMessage implements kcp.StreamHandler: the host waits for a device that reads nothing.
+// OnMessage implements kcp.StreamHandler. It blocks while the device does not read.
 func (s *kcpSocket) OnMessage(b []byte) {
 	select {
-	case <-s.gone: // or some would get through, and not what came before them
+	case <-s.gone: // drop all further messages: otherwise a later one could get through without an earlier one
 		return
 	default:
 	}
@@ -137,8 +137,8 @@ func (s *kcpSocket) lastHeard() time.Time { return time.Unix(0, s.path.heard.Loa
 
 func (s *kcpSocket) sleep() { s.path.asleep.Store(true) }
 
-// reset says a close_notify, which the network may lose. It does not wait: the caller may hold the
-// run's lock, for which the socket's reader may wait.
+// reset sends a close-notify, which the network may lose. It must not block: the caller may hold the run's
+// lock, and the socket's reader may wait for that lock.
 func (s *kcpSocket) reset() {
 	s.leave.Do(func() {
 		close(s.gone)
@@ -148,7 +148,7 @@ func (s *kcpSocket) reset() {
 	})
 }
 
-// fast handles a datagram of the fast channel; a client drops those that are late.
+// fast handles a datagram of the fast channel. Like a client, it drops late datagrams.
 func (l *link) fast(unit []byte) {
 	d := l.dev
 	d.mu.Lock()

@@ -8,24 +8,24 @@ import (
 	"troupe/messages"
 )
 
-// entry is one message that a player is to receive.
+// entry is a message that a player must receive.
 type entry struct {
 	id uid
-	at time.Time // when it was routed
+	at time.Time // time of routing
 }
 
-// presence is one presence of a player in its game, across its connections: from the
-// gate of a login to the call of OnPlayerDisconnect.
+// presence is a player's stay in its game, over any number of connections. It begins with OnPlayerConnect and
+// ends with OnPlayerDisconnect.
 type presence struct {
 	number   int
 	peer     messages.PeerID
-	want     []entry // the messages that the player must receive, in order
+	want     []entry // messages that the player must receive, in order
 	at       map[uid]int
-	fast     map[uid]time.Time // sent as such: may arrive, once
+	fast     map[uid]time.Time // messages sent as fast, which may arrive once
 	accepted bool
 	over     bool
 	overAt   time.Time
-	furthest int // how many of want some device of the player has received
+	furthest int // number of entries of want that any device of the player has received
 	lastFast uint32
 }
 
@@ -34,22 +34,22 @@ func (st *presence) expect(id uid, now time.Time) {
 	st.want = append(st.want, entry{id, now})
 }
 
-// game is the logic of one game session: it lets everybody in, echoes and writes
-// down. Its callbacks come one at a time; the run's lock guards its fields against
-// the players.
+// game is the logic of a game session. It accepts players, echoes messages and records what players must
+// receive. Its callbacks are never concurrent. The run's lock guards its fields, because players access them
+// as well.
 type game struct {
 	script.Base
 	*run
 	index   int
 	id      messages.GameSessionID
 	canary  [canaryBytes]byte
-	session script.Session // set before the first player
+	session script.Session // set before the first player connects
 	max     int
 	sent    uint32
 	members map[messages.GroupID]map[messages.PeerID]bool
 	roster  map[messages.PeerID]*player
-	owner   map[messages.PeerID]*player // RL-9: for ever
-	ending  bool                        // the run wants it to end
+	owner   map[messages.PeerID]*player // RL-9: entries are never removed
+	ending  bool                        // whether the run has requested its end
 }
 
 func (g *game) Configuration() script.Configuration {
@@ -90,14 +90,14 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	p.presence = &presence{number: len(p.presences) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
 	p.presences = append(p.presences, p.presence)
 	p.muteSince, p.mayLeave = time.Time{}, ""
-	if l := p.dev.link; l == nil || l.in { // an attempt that the player had given up: the network brought its LOGIN late
+	if l := p.dev.link; l == nil || l.in { // an abandoned attempt: its LOGIN arrived late
 		p.broken()
 	}
 	g.note(p, "connect", int64(peer), int64(p.presence.number))
 	if p.presence.number > 1 {
 		g.note(p, "comes in anew", int64(peer), 0)
 	}
-	g.tell(p) // held until the login is answered (D-121)
+	g.tell(p) // queued until the login is answered (D-121)
 	return script.Allow
 }
 
@@ -117,7 +117,7 @@ func (g *game) OnPlayerAccepted(pl script.Player) {
 	}
 }
 
-// OnPlayerDisconnect ends a presence, for which there must be a reason (RL-2, RL-13, RL-14).
+// OnPlayerDisconnect ends a presence, and checks that there was a reason (RL-2, RL-13, RL-14).
 func (g *game) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,7 +173,7 @@ func (g *game) OnSendToGroup(m *script.Message) script.Decision {
 	return script.Allow
 }
 
-// OnMessage answers some of what it is told, by all ways a game has.
+// OnMessage answers some of the messages, in all ways that a game can.
 func (g *game) OnMessage(m *script.Message) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -196,7 +196,7 @@ func (g *game) OnMessage(m *script.Message) {
 	}
 }
 
-// tell sends a message to one player, tellAll one to a group, and they note who must get it.
+// tell sends a message to one player, and tellAll to a group. Both record which players must receive it.
 func (g *game) tell(p *player) {
 	id := g.next()
 	g.owe(id, p)
@@ -236,8 +236,8 @@ func (g *game) oweGroup(id uid, to messages.GroupID) {
 	}
 }
 
-// heard checks a message of a player as the game sees it: whole, from whom it says,
-// and the next of its sender (RL-1, RL-3, RL-4, RL-8, RL-10, RL-11).
+// heard checks a player's message in the game: it must be intact, from the stated sender, and the sender's
+// next message (RL-1, RL-3, RL-4, RL-8, RL-10, RL-11).
 func (g *game) heard(m *script.Message) (id uid, ok bool) {
 	canary, id, whole := parsePayload(m.Payload)
 	switch p := g.roster[m.Sender]; {
@@ -261,7 +261,7 @@ func (g *game) heard(m *script.Message) (id uid, ok bool) {
 	return id, false
 }
 
-// fits checks a message that player p received by link l against its lists.
+// fits checks a message that the player has received on link l against its lists.
 func (p *player) fits(l *link, m *packet) {
 	canary, id, whole := parsePayload(m.Payload)
 	sender := p.game.senderOf(id.from)
@@ -304,7 +304,7 @@ func (p *player) fits(l *link, m *packet) {
 	st.furthest = max(st.furthest, l.at)
 }
 
-// resumesAt checks with which message of a presence a connection begins.
+// resumesAt checks the position in a presence at which a connection begins.
 func (p *player) resumesAt(l *link, st *presence, at int) {
 	d := l.dev
 	next, same := st.furthest, d.cur == st
@@ -313,9 +313,11 @@ func (p *player) resumesAt(l *link, st *presence, at int) {
 	}
 	d.cur = st
 	switch {
-	case p.flavor == mute && at >= next: // at most once
-	case at > next && p.plan.budget > 0 && p.flavor == stockish && p.surely(st) == 0: // the host cannot know that it echoes
-	case at > next && p.plan.gap && (p.flavor == stockish || d.gap && at-next <= d.missing || l.fresh): // who knows nothing does not miss anything
+	case p.flavor == mute && at >= next: // delivered at most once, so it may skip messages
+	// the host cannot know that the player echoes marks
+	case at > next && p.plan.budget > 0 && p.flavor == stockish && p.surely(st) == 0:
+	// a device without history does not miss anything
+	case at > next && p.plan.gap && (p.flavor == stockish || d.gap && at-next <= d.missing || l.fresh):
 		d.missing -= min(d.missing, at-next)
 		p.note(p, "gap", int64(l.number), int64(at-next))
 	case at > next:
@@ -336,7 +338,7 @@ func (p *player) resumesAt(l *link, st *presence, at int) {
 	}
 }
 
-// fitsFast checks a message that was sent as fast (RL-5).
+// fitsFast checks a received message that was sent as fast (RL-5).
 func (p *player) fitsFast(id uid) {
 	st := p.presence
 	switch _, sent := st.fast[id]; {
@@ -350,7 +352,7 @@ func (p *player) fitsFast(id uid) {
 	p.seen["fast"]++
 }
 
-// find looks for a message in the presences of a player.
+// find searches the player's presences for a message.
 func (p *player) find(id uid) (*presence, int) {
 	for i := len(p.presences) - 1; i >= 0; i-- {
 		if at, ok := p.presences[i].at[id]; ok {
@@ -370,8 +372,8 @@ func (g *game) senderOf(from uint8) int32 {
 	return 0
 }
 
-// OnPlayerDetached begins a window. The player must have lost something (reliability.md 2.7), and
-// the host has found out in time.
+// OnPlayerDetached begins a reconnect window. The player's connection must have had a fault (reliability.md
+// 2.7), and the host must have noticed it in time.
 func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -390,13 +392,14 @@ func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Decision 
 		p.noticed()
 	}
 	if p.mayLeave == "left" {
-		p.mayLeave = "left too late" // the host was closing the connection: it is a loss, and its end no leave
+		p.mayLeave = "left too late" // the host was already closing the connection, so this is a loss and not a leave
 	}
 	p.lostAt = time.Now()
 	return script.Hold
 }
 
-// noticed checks that the host had reason to take a player for lost, and saw it in time (reliability.md 2.7).
+// noticed checks that the host had a reason to regard a player as lost, and that it noticed in time
+// (reliability.md 2.7).
 func (p *player) noticed() {
 	now := time.Now()
 	const beat = 250 * time.Millisecond
@@ -410,7 +413,7 @@ func (p *player) noticed() {
 	}
 }
 
-// spokeAt is when the player last said something to the host.
+// spokeAt returns when the player last sent something to the host.
 func (p *player) spokeAt() time.Time {
 	if at := time.Unix(0, p.spokeKCP.Load()); at.After(p.spoke) {
 		return at
@@ -418,7 +421,7 @@ func (p *player) spokeAt() time.Time {
 	return p.spoke
 }
 
-// OnPlayerReconnected ends a window, or tells of a replaced connection.
+// OnPlayerReconnected ends a reconnect window, or reports that a connection was replaced.
 func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -446,7 +449,7 @@ func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 	p.lostAt = time.Time{}
 }
 
-// left checks that a presence may end now: it was asked for, or its window is over
+// left checks that a presence is allowed to end now: the player has asked for it, or its window is over
 // (RL-2, RL-14). The caller holds the lock.
 func (p *player) left() {
 	lost := p.lostAt

@@ -15,6 +15,6 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // a fifth of the time
+	debug.SetGCPercent(400) // reduces the time for garbage collection to a fifth
 	goleak.VerifyTestMain(m)
 }

@@ -10,35 +10,37 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// action is one kind of thing that happens to a player.
+// action is one kind of event of a player.
 type action uint8
 
 const (
-	sayPlayer    action = iota // to player arg
-	sayGroup                   // to group arg, if it is in
+	sayPlayer    action = iota // sends to player arg
+	sayGroup                   // sends to group arg, if it is a member
 	sayServer                  //
 	sayAll                     //
-	burst                      // arg messages of all kinds
-	joinGroup                  // arg
-	leaveGroup                 // arg
-	reset                      // the connection; back after d
-	cut                        // its path for d; it gives its connection up and is back then
-	cutUnnoticed               // its path for d; it waits
-	resumeLive                 // a new connection while the old one is well
-	resumeTwice                // a new connection, and one more as soon as that is in
-	takeOver                   // by a device that knows the player session id alone
-	halfOpen                   // the path is cut for ever, and another device takes over
-	leave                      // close 1000; back after d, never for 0
-	stayAway                   // reset, and not back before the window is over
-	deadLogin                  // a login with a token that is dead
-	garbage                    // bytes that are no packet, and a second LOGIN
-	again                      // a numbered packet once more
-	skipNumber                 // a number that is too high
-	ackTooMuch                 // an ack of what was never sent
+	burst                      // sends arg messages of all kinds
+	joinGroup                  // joins group arg
+	leaveGroup                 // leaves group arg
+	reset                      // resets the connection; dials again after d
+	cut                        // blocks its path for d; it abandons its connection and dials again then
+	cutUnnoticed               // blocks its path for d; it keeps its connection
+	resumeLive                 // opens a new connection while the old one works
+	resumeTwice                // opens a new connection, and another one immediately after the login
+	takeOver                   // another device takes over, which knows only the player session id
+	halfOpen                   // the path is blocked forever, and another device takes over
+	leave                      // close 1000; dials again after d, or never if d is 0
+	stayAway                   // resets the connection, and does not come back before the window is over
+	deadLogin                  // logs in with an invalid token
+	garbage                    // sends bytes that are not a packet, and a second LOGIN
+	again                      // sends a numbered packet again
+	skipNumber                 // sends a number that is too high
+	ackTooMuch                 // acknowledges a packet that was never sent
 	slow                       // reads nothing for d
-	kick                       // by the game
-	endGame                    // by the game
-	giveUpLogin                // a v2 login that the device gives up for another; it reaches the host up to d later. Its connection stays open for arg 0
+	kick                       // the game removes the player
+	endGame                    // the game ends its game session
+	// a v2 login that the device abandons for another one; it reaches the host up to d later. Its connection
+	// stays open if arg is 0
+	giveUpLogin
 	actions
 )
 
@@ -46,7 +48,7 @@ var actionNames = [...]string{"say to player", "say to group", "say to server", 
 	"cut unnoticed", "resume live", "resume twice", "take over", "half-open", "leave", "stay away", "dead login", "garbage", "again",
 	"skip number", "ack too much", "slow", "kick", "end game", "give up login"}
 
-// step is one action at its time, counted from the start.
+// step is an action with its time since the start.
 type step struct {
 	at     time.Duration
 	player int
@@ -59,41 +61,41 @@ func (s step) String() string {
 	return fmt.Sprintf("%v player %d: %s %d %v", s.at, s.player, actionNames[s.do], s.arg, s.d)
 }
 
-// span is a part of a run.
+// span is a period of a run.
 type span struct{ from, to time.Duration }
 
-// plan is what one seed is about.
+// plan is what a seed determines.
 type plan struct {
 	seed                  uint64
 	window, ping, silence time.Duration
 	games                 int
-	flavors               []flavor // of the players, who are in the games in turn
-	refusals              []int    // logins that the gate refuses each
+	flavors               []flavor // flavors of the players, who are assigned to the games in turn
+	refusals              []int    // number of logins that the game refuses, for each player
 	paths                 memnet.Condition
-	budget                int    // messages that are kept for a player; 0: as many as there are
-	gap                   bool   // what is more is lost; else the player session ends
-	unclaimed             bool   // a seat is reserved that nobody takes
-	kcp                   bool   // v2 players connect over KCP, too, and move
-	clock                 bool   // the host's wall clock is set again and again
-	service               bool   // callers of the service API, a disk that fails, and a restart
-	sick                  []span // when the disk fails
-	diesAt                string // the failpoint at which the process dies, at its diesIn-th hit; empty: it ends in order
+	budget                int    // maximum number of messages queued for a player; 0: unlimited
+	gap                   bool   // whether messages above the budget are dropped; otherwise the player session ends
+	unclaimed             bool   // whether there is a reservation without a login
+	kcp                   bool   // whether v2 players also use KCP, and switch between transports
+	clock                 bool   // whether the host's wall clock is set repeatedly
+	service               bool   // whether there are callers of the service API, a failing disk, and a restart
+	sick                  []span // periods in which the disk fails
+	diesAt                string // failpoint at which the process dies, at its diesIn-th hit; empty: it stops in an orderly way
 	diesIn                int
 	steps                 []step
 	faultsEnd             time.Duration
 }
 
-// groups are 1 to groupsMax.
+// groupsMax is the number of groups; their ids are 1 to groupsMax.
 const groupsMax = 3
 
-// weights say how often an action comes, and whether it is a fault.
+// weights are the relative frequencies of the actions.
 var weights = [actions]int{
 	sayPlayer: 60, sayGroup: 30, sayServer: 40, sayAll: 15, burst: 6, joinGroup: 25, leaveGroup: 3,
 	reset: 10, cut: 6, cutUnnoticed: 4, resumeLive: 4, resumeTwice: 4, takeOver: 4, halfOpen: 2, leave: 3, stayAway: 2,
 	deadLogin: 2, garbage: 2, again: 2, skipNumber: 1, ackTooMuch: 1, slow: 2, kick: 1,
 }
 
-// newPlan draws the plan of a seed.
+// newPlan generates the plan of a seed.
 func newPlan(seed uint64) *plan {
 	r := rand.New(rand.NewPCG(seed, 0x7431))
 	upTo := func(least, most time.Duration) time.Duration {
@@ -157,7 +159,7 @@ func newPlan(seed uint64) *plan {
 		}
 		p.steps = append(p.steps, s)
 	}
-	if n := r.IntN(16); n < 5 { // most of them with a gap, which is rare even so
+	if n := r.IntN(16); n < 5 { // most of these plans have a gap, which is rare nevertheless
 		p.budget, p.gap = 5+r.IntN(15), n > 0
 	}
 	if r.IntN(12) == 0 {
@@ -168,12 +170,13 @@ func newPlan(seed uint64) *plan {
 	return p
 }
 
-// more draws what came later to the plans, from chance of its own, so that the rest of a seed's plan stays what it was.
+// more generates the parts that were added to plans later. It has its own random source, so that the rest of
+// a seed's plan does not change.
 func (p *plan) more() {
 	r := rand.New(rand.NewPCG(p.seed, 0x7432))
 	if r.IntN(2) == 0 {
 		p.kcp = true
-		if p.paths.Delay > 0 { // WebSockets see delays of it
+		if p.paths.Delay > 0 { // also delays WebSockets
 			p.paths.Duplicate, p.paths.Reorder = 0.03*r.Float64(), 0.05*r.Float64()
 		}
 	}
@@ -181,7 +184,7 @@ func (p *plan) more() {
 		p.window = 0
 		for i, f := range p.flavors {
 			if f == v2 {
-				p.flavors[i] = stockish // the host does without the extension
+				p.flavors[i] = stockish // the host does not use the extension
 			}
 		}
 	}
@@ -200,7 +203,7 @@ func (p *plan) more() {
 	}
 }
 
-// kinds says what a plan is about beside connections that fail.
+// kinds returns what a plan tests in addition to failing connections.
 func (p *plan) kinds() []string {
 	kinds := []string{"all"}
 	for _, k := range []struct {
@@ -217,7 +220,7 @@ func (p *plan) kinds() []string {
 	return kinds
 }
 
-// String shows the plan without the talk.
+// String returns the plan without its steps.
 func (p *plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, kcp %v, clock steps %v, paths %+v, budget %d (gap %v), unclaimed seat %v, service %v, disk fails %v, dies at %s %d, faults until %v",

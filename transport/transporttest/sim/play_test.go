@@ -8,7 +8,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// packet handles a packet to a player that is in the game.
+// packet handles a packet for a player in the game.
 func (l *link) packet(m *packet) {
 	d := l.dev
 	if d.flavor == v2 {
@@ -30,8 +30,8 @@ func (l *link) packet(m *packet) {
 	}
 }
 
-// say sends an application message. A stock player does so only while it is in,
-// and what its connection loses is lost.
+// say sends an application message. A stock player sends only while it is logged in, and messages may be lost
+// with its connection.
 func (d *device) say(target int32, group int32) {
 	if !d.ready() {
 		return
@@ -41,8 +41,7 @@ func (d *device) say(target int32, group int32) {
 	d.send(stock.Packet{OpCode: opReliable, TargetPlayer: target, TargetGroup: group, Payload: payload(d.game.canary, id, int(d.sent%16))})
 }
 
-// ready reports whether the device may send: a v2 player keeps what it cannot send
-// at once.
+// ready reports whether the device may send. A v2 player queues what it cannot send immediately.
 func (d *device) ready() bool {
 	return d.flavor == v2 && d.known || d.link != nil && d.link.in
 }
@@ -72,10 +71,10 @@ func (d *device) group(op int32, id int32) {
 	d.send(p)
 }
 
-// broken notes that a player's path or connection is faulty from now on.
+// broken records that a player's path or connection is faulty from now on.
 func (p *player) broken() {
 	if p.dev != nil && p.dev.link != nil {
-		p.dev.link.doubtful = false // now it is worse than that
+		p.dev.link.doubtful = false // replaced by the stronger fault
 	}
 	if p.brokenAt.IsZero() {
 		p.brokenAt = time.Now()
@@ -83,8 +82,7 @@ func (p *player) broken() {
 	}
 }
 
-// keep sees to it that a player that wants to be in the game is. It gives up a
-// connection over which nothing comes.
+// keep reconnects a player that wants to be in the game. It abandons a connection on which nothing arrives.
 func (p *player) keep() {
 	if !p.wants || p.dev == nil {
 		return
@@ -107,7 +105,7 @@ func (p *player) keep() {
 	}
 }
 
-// heardAt is when something arrived.
+// heardAt returns the time of the last arrival.
 func (l *link) heardAt() time.Time {
 	if l.sock != nil && l.sock.lastHeard().After(l.lastSeen) {
 		return l.sock.lastHeard()
@@ -115,7 +113,7 @@ func (l *link) heardAt() time.Time {
 	return l.lastSeen
 }
 
-// drop gives up a connection by resetting it; a blocked path keeps that to itself.
+// drop abandons a connection by resetting it. A blocked path does not deliver the reset.
 func (p *player) drop(l *link) {
 	l.fenced = true
 	if l.dev.link == l {
@@ -127,7 +125,7 @@ func (p *player) drop(l *link) {
 	}
 }
 
-// newDevice lets another device play, which knows the player session id alone.
+// newDevice lets another device play, which knows only the player session id.
 func (p *player) newDevice() {
 	old := p.dev
 	p.dev = &device{player: p, node: p.nodes[0]}
@@ -143,8 +141,8 @@ func (p *player) newDevice() {
 	}
 }
 
-// quiet tells why a player is not yet where it must be once all is healed: in,
-// with everything delivered both ways (RL-2, RL-29).
+// quiet returns why a player is not yet in the final state, or "". In the final state it is in the game, and
+// everything is delivered in both directions (RL-2, RL-29).
 func (p *player) quiet() string {
 	st := p.presence
 	if p.game.ending {
@@ -172,9 +170,9 @@ func (p *player) quiet() string {
 	return ""
 }
 
-// toldOf returns how many messages at the end of a presence may be lost, because the player was
-// told of them, or for a stock player the game: a dropped message may be the last one of those
-// that the game has routed, if what was kept behind it is the host's own.
+// toldOf returns how many of the last messages of a presence may be lost, because their loss was reported: to
+// a v2 player itself, or to the game for a stock player. The dropped message may be the last one that the
+// game has routed, if the messages queued after it are the host's own.
 func (p *player) toldOf() int {
 	if p.flavor == v2 {
 		return p.dev.missing
@@ -182,7 +180,7 @@ func (p *player) toldOf() int {
 	return p.lost
 }
 
-// inGroup is the membership of a group as the game sees it.
+// inGroup returns the members of a group that the game knows.
 func (g *game) inGroup(id messages.GroupID) (peers []int32) {
 	for peer := range g.members[id] {
 		peers = append(peers, int32(peer))
@@ -191,8 +189,8 @@ func (g *game) inGroup(id messages.GroupID) (peers []int32) {
 	return peers
 }
 
-// surely returns how many messages of a presence the host knows the player has: those
-// before a mark whose echo has arrived.
+// surely returns how many messages of a presence the host knows to have arrived: those before the last mark
+// whose echo has arrived.
 func (p *player) surely(st *presence) (at int) {
 	for _, m := range p.marks {
 		if m.presence == st {
@@ -202,7 +200,7 @@ func (p *player) surely(st *presence) (at int) {
 	return at
 }
 
-// unsure forgets marks whose echo may be lost with a connection.
+// unsure removes marks whose echo may have been lost with a connection.
 func (p *player) unsure() {
 	limit := time.Now().Add(-2 * time.Second)
 	p.marks = slices.DeleteFunc(p.marks, func(m mark) bool { return m.when.After(limit) })

@@ -2,6 +2,6 @@
 
 package sim
 
-// raceOn tells long tests that the race detector makes them several times as long. make test
-// runs them whole without it, and a part of them with it.
+// raceOn says whether the race detector is on. It slows long tests down several times. make test runs them
+// completely without the race detector, and partially with it.
 const raceOn = false

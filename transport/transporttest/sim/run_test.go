@@ -31,52 +31,52 @@ import (
 
 const (
 	fleetID messages.FleetID = "fleet-sim"
-	// tick is how often players look whether all is well.
+	// tick is the interval at which players check their state.
 	tick = 250 * time.Millisecond
-	// attachedWithin and emptyWithin are the bounds of RL-29.
+	// attachedWithin and emptyWithin are the limits of RL-29.
 	attachedWithin = 10 * time.Second
 	emptyWithin    = 30 * time.Second
 	// libraryRest is how long the actor library's counter of dead letters may run.
 	libraryRest = 2 * time.Second
 )
 
-// run is one run of a plan, within a bubble.
+// run is one run of a plan, in a bubble.
 type run struct {
 	plan  *plan
 	start time.Time
 	net   *memnet.Network
 	host  netip.AddrPort
-	node  *memnet.Node // of the host
+	node  *memnet.Node // node of the host
 
 	options actors.Options
-	service *service // nil without
+	service *service // nil if the plan has no callers
 	count   *counters.Set
 	system  *actors.System
 	door    *websocket.Listener
 	fast    *fast.Pool
-	kcp     *kcp.Listener // nil without, as its socket
+	kcp     *kcp.Listener // nil without KCP, like kcpUDP
 	kcpUDP  *dtls.Endpoint
 	served  chan struct{}
 
-	mu       sync.Mutex // guards all that follows, and games and players
+	mu       sync.Mutex // guards the fields below, the games and the players
 	games    []*game
 	players  []*player
 	byID     map[messages.PlayerSessionID]*player
 	pending  []later
 	status   map[messages.PlayerSessionID]messages.PlayerSessionStatus
-	lonely   messages.PlayerSessionID // the seat that nobody takes
+	lonely   messages.PlayerSessionID // reservation without a login
 	failures []string
 	events   []event
-	seen     map[string]int // how often there was what
+	seen     map[string]int // number of events of each kind
 }
 
-// later is something that the plan's own steps cause.
+// later is a call that a step of the plan has scheduled.
 type later struct {
 	at time.Time
 	do func()
 }
 
-// event is one line of the trace.
+// event is a line of the trace.
 type event struct {
 	at     time.Time
 	player int
@@ -107,7 +107,7 @@ func (r *run) later(d time.Duration, do func()) {
 	r.pending = append(r.pending, later{time.Now().Add(d), do})
 }
 
-// report is what a failed run has to say.
+// report returns the description of a failed run.
 func (r *run) report() string {
 	var b strings.Builder
 	if r.plan.seed != 0 {
@@ -132,8 +132,8 @@ func simulate(t *testing.T, p *plan) (r *run) {
 	return r
 }
 
-// open starts the host as package host does for WebSocket, on a network of its own,
-// with the games and players of the plan.
+// open starts the host on its own network, in the same way as package host, with the games and players of the
+// plan.
 func open(p *plan) *run {
 	r := &run{
 		plan: p, start: time.Now(), net: memnet.New(p.seed),
@@ -168,7 +168,7 @@ func open(p *plan) *run {
 		r.service = newService(r)
 		r.service.options(&o)
 	}
-	if p.clock { // what has ended is kept for a time of the wall clock, as it outlives the process
+	if p.clock { // ended game sessions are kept for a period of the wall clock, because their records outlive the process
 		o.Now, o.Fleet.EndedKeep = r.wallClock, 30*24*time.Hour
 	}
 	r.options = o
@@ -192,14 +192,14 @@ func open(p *plan) *run {
 	return r
 }
 
-// clockSteps are what the host's wall clock shows beside the time, one after the other. Each lasts for clockStepEvery, so windows,
-// reservations and timeouts of the API see some of them.
+// clockSteps are the deviations of the host's wall clock. Each lasts for clockStepEvery, so windows,
+// reservations and API timeouts span several of them.
 var clockSteps = [...]time.Duration{0, time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
 const clockStepEvery = 2 * time.Second
 
-// wallClock is that of a host whose clock is set again and again. Also the difference of two of its times is wrong, as for times that
-// were stored: nothing that ends a wait may depend on it.
+// wallClock returns the wall clock of a host whose clock is set repeatedly. The difference of two of its
+// times is wrong as well, as for stored times. So no timeout may depend on it.
 func (r *run) wallClock() time.Time {
 	now := time.Now()
 	return now.Add(clockSteps[int(now.Sub(r.start)/clockStepEvery)%len(clockSteps)])
@@ -216,7 +216,8 @@ func (r *run) startHost() {
 	var last atomic.Uint64
 	nextID := func() uint64 { return last.Add(1) }
 	r.door = sure(websocket.Listen(websocket.Options{Listener: ln, Counters: r.count, NextID: nextID}))
-	r.fast = sure(fast.Listen(fast.Options{Addr: r.node.Addr().String() + ":0", ListenPacket: r.net.Machine().ListenPacket})) // switched off
+	// the fast channel is switched off
+	r.fast = sure(fast.Listen(fast.Options{Addr: r.node.Addr().String() + ":0", ListenPacket: r.net.Machine().ListenPacket}))
 	gw := gateway.New(gateway.Options{System: r.system, Fast: r.fast, Counters: r.count, Log: zerolog.Nop(), Limits: gateway.Limits{
 		MalformedMax: 10, MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
 	}})
@@ -229,7 +230,7 @@ func (r *run) startHost() {
 	}()
 }
 
-// newPlayer reserves a seat for one more player.
+// newPlayer reserves a player session for one more player.
 func (r *run) newPlayer(f flavor, g *game) *player {
 	p := &player{run: r, index: len(r.players), flavor: f, game: g, groups: make(map[int32][]int32), burned: make(map[int32]bool)}
 	p.ways, p.sessions = rand.New(rand.NewPCG(r.plan.seed, uint64(p.index))), dtls.NewSessions()
@@ -253,20 +254,20 @@ func sure[T any](v T, err error) T {
 	return v
 }
 
-// seat reserves one.
+// seat reserves a player session.
 func (r *run) seat(g *game) messages.PlayerSessionID {
 	return sure(messages.Do(context.Background(), r.system, messages.CreatePlayerSessions{
 		GameSessionID: g.id, Players: []messages.NewPlayer{{PlayerID: "somebody"}}}))[0].ID
 }
 
-// enter has a player want to be in the game from now on.
+// enter makes a player join the game and stay in it.
 func (p *player) enter() {
 	p.wants = true
 	p.newDevice()
 	p.dev.dial()
 }
 
-// play goes through the two phases.
+// play runs both phases.
 func (r *run) play() {
 	begin := time.Now()
 	r.mu.Lock()
@@ -289,7 +290,7 @@ func (r *run) play() {
 	r.until(begin.Add(r.plan.faultsEnd))
 	if r.service != nil {
 		if r.plan.diesAt != "" {
-			r.service.disk.set(func() { r.service.disk.dead = true }) // at the latest now
+			r.service.disk.set(func() { r.service.disk.dead = true }) // the process dies now, if it has not died before
 		}
 		r.service.end()
 	}
@@ -310,7 +311,7 @@ func (r *run) play() {
 	}
 }
 
-// until lets time pass, with the players' ticks and what the steps caused.
+// until waits until end. Meanwhile it runs the players' ticks and the scheduled calls.
 func (r *run) until(end time.Time) {
 	for {
 		r.mu.Lock()
@@ -369,7 +370,7 @@ func (r *run) heal() {
 	}
 }
 
-// awaitQuiet waits until all is in order, for as long as that may take (RL-29).
+// awaitQuiet waits until all players are in their final state, but at most as long as RL-29 allows.
 func (r *run) awaitQuiet() {
 	healed := time.Now()
 	for {
@@ -399,7 +400,7 @@ func (r *run) notQuiet() string {
 	return ""
 }
 
-// close ends the games, then the host, and looks at what is left.
+// close ends the games, then the host, and checks what is left.
 func (r *run) close() {
 	r.mu.Lock()
 	for _, g := range r.games {
@@ -428,7 +429,7 @@ func (r *run) close() {
 	}
 	r.mu.Lock()
 	for _, p := range r.players {
-		for _, l := range p.all { // over KCP, nobody may ever have told a sleeping device of its end
+		for _, l := range p.all { // over KCP, a sleeping device may not have received the close
 			if l.sock != nil {
 				l.sock.reset()
 			}
@@ -438,7 +439,7 @@ func (r *run) close() {
 	r.net.Close()
 }
 
-// stopHost ends the process, and looks at what is left of it.
+// stopHost stops the process and checks what is left of it.
 func (r *run) stopHost() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -11,17 +11,18 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// These are bugs that others had (reliability.md 10), against the whole host, if they need an order of events that seeds hardly
-// draw. The others are in packages player and gamesession. What a test does not say itself, the oracles of the package say.
+// These tests are for bugs that others had (reliability.md 10). They run against the complete host, because
+// they need an order of events that seeds rarely produce. Packages player and gamesession test the other
+// bugs. In addition to what a test checks, all oracles of this package apply.
 
-// scene is a run that a test leads by hand.
+// scene is a run that a test controls step by step.
 type scene struct {
 	*run
 	t *testing.T
 }
 
-// play runs a scene with a player of a flavor and one of v2 in one game, once they are
-// in, and then demands that all is in order.
+// play runs a scene with two players in one game: one of the given flavor, and a v2 player. It calls act when
+// both are in. Afterwards it checks the final state.
 func play(t *testing.T, first flavor, budget int, act func(s *scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +49,7 @@ func play(t *testing.T, first flavor, budget int, act func(s *scene)) {
 	})
 }
 
-// each plays a scene with a v2 player and with a stock player as the first.
+// each runs a scene twice, with a v2 player and with a stock player as the first.
 func each(t *testing.T, act func(s *scene)) {
 	for _, f := range []flavor{v2, stockish} {
 		t.Run(f.String(), func(t *testing.T) {
@@ -66,13 +67,13 @@ func (s *scene) do(f func()) {
 
 func (s *scene) pass(d time.Duration) { s.until(time.Now().Add(d)) }
 
-// lose resets the first player's connection; it is not back before it is told.
+// lose resets the first player's connection. The player does not reconnect until back is called.
 func (s *scene) lose() { s.do(func() { s.players[0].loses(time.Hour) }) }
 
-// back has the first player dial.
+// back makes the first player reconnect.
 func (s *scene) back() { s.do(func() { s.players[0].loses(0) }) }
 
-// attached demands that the first player is in, on its nth connection or a later one.
+// attached checks that the first player is in the game, on its connection number least or a later one.
 func (s *scene) attached(least int) {
 	s.t.Helper()
 	s.do(func() {
@@ -86,13 +87,14 @@ func (s *scene) attached(least int) {
 	})
 }
 
-// The window of a loss ends with the return: its end neither ends who is in, nor who is lost again and has a whole window.
+// The window of a loss ends when the player returns. Its deadline then neither ends an attached player, nor
+// shortens the window of a second loss.
 func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
 	each(t, func(s *scene) {
 		s.lose()
 		s.pass(s.plan.window - 100*time.Millisecond)
 		s.back()
-		s.pass(300 * time.Millisecond) // over the deadline
+		s.pass(300 * time.Millisecond) // past the deadline
 		s.attached(2)
 		for n := range 3 {
 			s.lose()
@@ -101,7 +103,7 @@ func TestAnEarlierWindowDoesNotEndAPlayerThatIsLostAgain(t *testing.T) {
 			s.pass(200 * time.Millisecond)
 			s.attached(2*n + 3)
 			s.lose()
-			s.pass(s.plan.window - 500*time.Millisecond) // over the deadline of the loss before
+			s.pass(s.plan.window - 500*time.Millisecond) // past the deadline of the previous loss
 			s.back()
 			s.pass(200 * time.Millisecond)
 			s.attached(2*n + 4)
@@ -134,10 +136,10 @@ func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// A close frame 1000 that crosses the host's 4009 is no leave: the player is detached, and out because its
-// queue is full. It cannot rejoin, whichever of the two was sent first.
+// A close frame 1000 that crosses the host's close 4009 is not a leave. The player is detached and then
+// removed, because its queue is full. It cannot rejoin, whichever of the two was sent first.
 func TestALeaveThatCrossesASlowConsumersClose(t *testing.T) {
-	// The messages take 5 ms to the host, which then closes.
+	// The messages need 5 ms to reach the host, which then closes the connection.
 	for _, before := range []time.Duration{2 * time.Millisecond, 8 * time.Millisecond} {
 		t.Run(before.String(), func(t *testing.T) {
 			t.Parallel()
@@ -163,10 +165,10 @@ func TestALeaveThatCrossesASlowConsumersClose(t *testing.T) {
 	}
 }
 
-// The limit on messages per second holds on every connection of a player, not only on its first.
+// The limit on messages per second applies to all connections of a player together, not only to the first.
 func TestAPlayerThatResumesKeepsItsLimits(t *testing.T) {
 	each(t, func(s *scene) {
-		const messages = 700 // the host takes 400 at once and 200 a second
+		const messages = 700 // the host accepts 400 immediately, then 200 a second
 		routed := func() (n int) {
 			s.do(func() { n = s.seen["routed"] })
 			return n

@@ -11,39 +11,40 @@ import (
 	"testing"
 )
 
-// reportsMax is how many failing seeds are reported whole; a test gives up at badSeedsMax.
+// reportsMax is the number of failing seeds that are reported completely. After badSeedsMax failing seeds, a
+// test stops.
 const (
 	reportsMax  = 3
 	badSeedsMax = 30
 )
 
-// seedsUsual is how many are enough to meet everything that tally.check asks for.
+// seedsUsual is the number of seeds that is sufficient for all events that tally.check requires.
 const seedsUsual = 500
 
-// tally is what all runs of a test have seen together.
+// tally summarizes all runs of a test.
 type tally struct {
 	mu    sync.Mutex
 	next  uint64
 	bad   int
 	runs  int
 	seen  map[string]int
-	kinds map[string]*kindTally // of plans
+	kinds map[string]*kindTally // by kind of plan
 }
 
-// kindTally is what has become of the plans of one kind.
+// kindTally summarizes the plans of one kind.
 type kindTally struct {
 	runs, failed int
-	broken       map[string]int // invariants; a failed run counts for each once
+	broken       map[string]int // failed runs by violated invariant
 }
 
-// Every seed is a run of its own; see the package comment.
+// Each seed is an independent run; see the package comment.
 // RL-117, RL-124.
 func TestSeeds(t *testing.T) {
 	first, seeds := *firstFlag, uint64(*seedsFlag)
 	if *seedFlag != 0 {
 		first, seeds = *seedFlag, 1
 	} else if raceOn && seeds == seedsUsual {
-		seeds /= 4 // all are run without the race detector
+		seeds /= 4 // without the race detector, all seeds are run
 	}
 	all := &tally{next: first, seen: make(map[string]int), kinds: make(map[string]*kindTally)}
 	t.Run("runs", func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// take returns the next seed below end.
+// take returns the next seed below end. ok is false if there is none, or after too many failures.
 func (a *tally) take(end uint64) (seed uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +84,7 @@ func (a *tally) take(end uint64) (seed uint64, ok bool) {
 	return a.next - 1, true
 }
 
-// add returns which failed run this is, 0 for one that is well.
+// add adds a run. It returns the number of failed runs so far if this one has failed, otherwise 0.
 func (a *tally) add(r *run) (bad int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -113,7 +114,7 @@ func (a *tally) add(r *run) (bad int) {
 	return a.bad
 }
 
-// broken returns the invariants that the failures of a run name.
+// broken returns the invariants that a run has violated.
 func (r *run) broken() map[string]bool {
 	all := make(map[string]bool)
 	for _, f := range r.failures {
@@ -124,8 +125,8 @@ func (r *run) broken() map[string]bool {
 
 var invariant = regexp.MustCompile(`RL-\d+`)
 
-// check demands that the runs have met what they are about: faults that never
-// come, and players that are never lost, prove nothing.
+// check checks that the runs contained all relevant events. Without faults and lost players they would prove
+// nothing.
 func (a *tally) check(t *testing.T) {
 	must := []string{"routed", "refused", "gate says no", "detached", "reconnected", "window over", "comes in anew",
 		"begins with what it had", "dead login refused", "gives up", "taken over", "closed for its numbers", "too slow for pings", "gap", "out for want of room",

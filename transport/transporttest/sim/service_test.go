@@ -14,28 +14,28 @@ import (
 	"troupe/messages"
 )
 
-// serviceFleet and serviceQueue are what the callers of the service API use.
+// serviceFleet and serviceQueue are used by the callers of the service API.
 const (
 	serviceFleet messages.FleetID   = "fleet-service"
 	serviceQueue messages.QueueName = "queue-service"
-	serviceGames                    = 4 // that the fleet has room for
+	serviceGames                    = 4 // maximum number of game sessions of the fleet
 	seatsMax                        = 3
 	queueTimeout                    = 10 * time.Second
 	callersMax                      = 3
 )
 
-// service are the callers of the service API, and all that they were answered. The run's lock
-// guards it. An answer after the death of the process does not count.
+// service has the callers of the service API, and all responses that they got. The run's lock guards it.
+// Responses after the death of the process are ignored.
 type service struct {
 	*run
 	disk    *disk
 	callers sync.WaitGroup
 	over    bool
 
-	names      map[string]bool // of game sessions that were asked for; false: an error was the last answer
+	names      map[string]bool // names of requested game sessions; false if the last response was an error
 	games      map[messages.GameSessionID]*madeGame
 	seats      map[messages.PlayerSessionID]messages.GameSessionID
-	refused    map[messages.PlayerID]bool // whose seats were refused
+	refused    map[messages.PlayerID]bool // players whose reservations were refused
 	placements map[messages.PlacementID]*messages.Placement
 }
 
@@ -50,14 +50,14 @@ func newService(r *run) *service {
 		placements: make(map[messages.PlacementID]*messages.Placement)}
 }
 
-// options gives the host the disk, and a fleet and a queue for the callers.
+// options configures the host with the disk, and with a fleet and a queue for the callers.
 func (s *service) options(o *actors.Options) {
 	o.Fleet.Store = s.disk
 	o.Fleet.Fleets = append(o.Fleet.Fleets, &messages.Fleet{ID: serviceFleet, Status: messages.FleetActive, Locations: []string{"sim-1"}, GameSessionsMax: serviceGames})
 	o.Placement.Queues = []*messages.Queue{{Name: serviceQueue, Timeout: queueTimeout, Destinations: []string{"fleet/" + string(serviceFleet)}}}
 }
 
-// begin starts the callers, and what the plan wants of the disk.
+// begin starts the callers, and schedules the disk's failures.
 func (s *service) begin() {
 	p := s.plan
 	s.mu.Lock()
@@ -72,7 +72,7 @@ func (s *service) begin() {
 	}
 }
 
-// end lets the callers finish what they do.
+// end lets the callers finish their current calls, and waits for that.
 func (s *service) end() {
 	s.mu.Lock()
 	s.over = true
@@ -80,7 +80,7 @@ func (s *service) end() {
 	s.callers.Wait()
 }
 
-// call is one caller.
+// call runs one caller.
 func (s *service) call(number int, system *actors.System) {
 	r := rand.New(rand.NewPCG(s.plan.seed, uint64(0x7434+number)))
 	for n := 0; ; n++ {
@@ -105,7 +105,7 @@ func (s *service) call(number int, system *actors.System) {
 	}
 }
 
-// heard writes an answer down, unless the process was dead by then.
+// heard records a response, unless the process had died before.
 func (s *service) heard(what string, err error, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *service) heard(what string, err error, do func()) {
 	do()
 }
 
-// create asks once more if it is refused: with its token, that makes no second one.
+// create repeats a refused call. Because of the token, the repetition creates no second game session.
 func (s *service) create(system *actors.System, name string, r *rand.Rand) {
 	token := "token-" + name
 	var first messages.GameSessionID
@@ -141,7 +141,7 @@ func (s *service) create(system *actors.System, name string, r *rand.Rand) {
 	}
 }
 
-// game picks one of the game sessions that callers made, "" if there is none.
+// game returns a random game session that callers have created, or "" if there is none.
 func (s *service) game(r *rand.Rand) messages.GameSessionID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *service) place(system *actors.System, name string, r *rand.Rand) {
 	})
 }
 
-// told compares a placement with what was answered about it before: its end is final (RL-19).
+// told compares a placement with earlier responses about it: a final status does not change (RL-19).
 func (s *service) told(p *messages.Placement) {
 	id := p.Request.ID
 	old := s.placements[id]
@@ -241,7 +241,7 @@ func (s *service) terminate(system *actors.System, r *rand.Rand) {
 	})
 }
 
-// awaitPlacements waits until all have ended, for as long as that may take (RL-19).
+// awaitPlacements waits until all placements have ended, but at most as long as RL-19 allows.
 func (s *service) awaitPlacements() {
 	limit := time.Now().Add(queueTimeout + 5*time.Second)
 	s.mu.Lock()
@@ -272,9 +272,9 @@ func (s *service) awaitPlacements() {
 	}
 }
 
-// check compares what the host says with what was answered: nothing is forgotten, nothing is
-// there that was refused, and each seat counts once (RL-15, RL-18). After a restart all game
-// sessions of the process before have ended (RL-114).
+// check compares the state of the host with the responses: everything acknowledged exists, nothing refused
+// exists, and each player session is counted once (RL-15, RL-18). After a restart, all game sessions of the
+// previous process have ended (RL-114).
 func (s *service) check(restarted bool) {
 	ctx := context.Background()
 	list := sure(messages.Do(ctx, s.system, messages.FindGameSessions{FleetID: serviceFleet})).GameSessions
@@ -307,7 +307,7 @@ func (s *service) check(restarted bool) {
 	}
 }
 
-// fill reserves all seats that the game sessions should still have.
+// fill reserves all player sessions that should still be free.
 func (s *service) fill() {
 	for _, g := range sure(messages.Do(context.Background(), s.system, messages.FindGameSessions{FleetID: serviceFleet, Status: messages.GameSessionActive})).GameSessions {
 		who := make([]messages.NewPlayer, g.MaxPlayers-g.CurrentPlayers)
@@ -354,14 +354,14 @@ func (s *service) checkSeats(ctx context.Context, g *messages.GameSession) {
 	}
 }
 
-// restart begins another process with what is on the disk, and ends it again.
+// restart starts another process with the data on the disk, and stops it.
 func (s *service) restart() {
 	s.disk.restarted()
 	s.startHost()
 	time.Sleep(time.Second)
 	s.check(true)
 	s.mu.Lock()
-	for _, p := range s.players { // the process before has hosted their games (reliability.md 2.9)
+	for _, p := range s.players { // the previous process hosted their games (reliability.md 2.9)
 		p.anew()
 		p.dev.dial()
 	}

@@ -8,7 +8,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// perform does one step. The caller holds the lock; nothing in here waits.
+// perform performs one step. The caller holds the lock, so it must not block.
 func (r *run) perform(s step) {
 	if s.do == endGame {
 		r.endGame(r.games[s.arg%len(r.games)])
@@ -86,14 +86,14 @@ func (r *run) perform(s step) {
 	}
 }
 
-// performLive does a step that needs a connection.
+// performLive performs a step that needs a connection.
 func (p *player) performLive(s step, l *link) {
 	d := p.dev
 	switch s.do {
 	case resumeTwice:
 		d.dial().twice = true
 	case leave:
-		if p.lostAt.IsZero() && !p.presence.over { // else the host has given this connection up, and does not see it
+		if p.lostAt.IsZero() && !p.presence.over { // otherwise the host has dropped this connection and does not see the close
 			p.mayLeave = "left"
 		}
 		p.spoke = time.Now()
@@ -110,13 +110,13 @@ func (p *player) performLive(s step, l *link) {
 	case garbage:
 		p.spoke = time.Now()
 		_ = l.sock.write(stock.FrameBinary, []byte{200, 1, 2, 3})
-		if d.flavor != v2 { // whose packets all have numbers
+		if d.flavor != v2 { // all packets of a v2 player have numbers
 			second := packet{Packet: stock.LoginPacket(stock.CSharp, string(p.id), nil)}
 			l.write(&second)
 		}
 	case again:
 		if n := len(d.held); n > 0 && d.flavor == v2 {
-			d.put(l, &d.held[n-1]) // with the ack of now: a lower one than before would be a breach
+			d.put(l, &d.held[n-1]) // with the current acknowledgement, because a lower one than before would be a violation
 		}
 	case skipNumber:
 		if d.flavor == v2 {
@@ -140,19 +140,19 @@ func (p *player) performLive(s step, l *link) {
 	}
 }
 
-// must says how the host has to end a connection.
+// must records the reason with which the host has to close a connection.
 func (l *link) must(end messages.CloseReason) {
 	l.expect, l.since = end, time.Now()
 	l.dev.broken()
 }
 
-// anew makes the device one that knows the player session id alone.
+// anew replaces the device by one that knows only the player session id.
 func (p *player) anew() {
 	node := p.dev.node
 	p.dev = &device{player: p, node: node}
 }
 
-// loses resets the connection; the player is back after d.
+// loses resets the connection. The player dials again after d.
 func (p *player) loses(d time.Duration) {
 	p.broken()
 	if l := p.dev.link; l != nil {
@@ -170,7 +170,7 @@ func (p *player) cutPath(d time.Duration) {
 	p.block(p.dev, true)
 	p.cut = true
 	if l := p.dev.link; l != nil {
-		l.expect = 0 // the host may never hear of it
+		l.expect = 0 // the host's close may never arrive
 	}
 	dev := p.dev
 	p.later(d, func() {
@@ -185,8 +185,8 @@ func (r *run) block(d *device, on bool) {
 	r.net.Partition(d.node.Addr(), r.host.Addr(), on)
 }
 
-// deadLogin logs in with a token that the host has reason to know as dead. The
-// connection that plays must not notice (RL-12).
+// deadLogin logs in with a token that the host must know to be invalid. The current connection must not be
+// affected (RL-12).
 func (p *player) deadLogin(d *device) {
 	if d.flavor != v2 || !p.brokenAt.IsZero() {
 		return
@@ -201,15 +201,15 @@ func (p *player) deadLogin(d *device) {
 	go l.run()
 }
 
-// sayGroup sends to a group that the device surely is in: it was told so, and has
-// never asked to leave.
+// sayGroup sends to a group if the device is certainly a member: an update said so, and it has never
+// requested to leave.
 func (d *device) sayGroup(id int32) {
 	if !d.burned[id] && slices.Contains(d.groups[id], int32(d.peer)) {
 		d.say(0, id)
 	}
 }
 
-// endGame has the game end its game session as a script would.
+// endGame makes the game end its game session, like a script.
 func (r *run) endGame(g *game) {
 	g.ending = true
 	g.session.Do(func() {

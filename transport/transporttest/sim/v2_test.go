@@ -6,9 +6,9 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// This is a player's side of the extension (reliability.md 2.2 to 2.4).
+// This file implements the player's side of the extension (reliability.md 2.2 to 2.4).
 
-// resume takes the numbers of LOGIN_RESPONSE and sends what the host has not.
+// resume applies the numbers of LOGIN_RESPONSE, and resends what the host has not received.
 func (d *device) resume(l *link, m *packet) {
 	r := m.result
 	token := m.LoginResult.ReconnectToken
@@ -22,7 +22,7 @@ func (d *device) resume(l *link, m *packet) {
 		d.failf("RL-14: player %d is told a window of %d ms", d.index, r.windowMs)
 	}
 	if d.token != "" {
-		d.old = d.token // dead once something is acked on this link
+		d.old = d.token // invalid as soon as something is acknowledged on this connection
 	}
 	d.token = token
 	switch {
@@ -42,7 +42,8 @@ func (d *device) resume(l *link, m *packet) {
 			d.last, d.acked = r.lastReceived, r.lastReceived
 			d.restart()
 		}
-	case r.outcome == outcomeGap && d.plan.gap && r.lost == d.dropped && r.lost > 0 && r.base == d.received: // it is told again
+	// the loss is reported a second time
+	case r.outcome == outcomeGap && d.plan.gap && r.lost == d.dropped && r.lost > 0 && r.base == d.received:
 	case r.outcome != outcomeResumed:
 		d.failf("RL-2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
 		d.received = r.base
@@ -57,7 +58,7 @@ func (d *device) resume(l *link, m *packet) {
 		d.failf("RL-6: the host has %d of player %d, who sent %d and knows of %d", r.lastReceived, d.index, d.last, d.acked)
 	}
 	if l.fresh {
-		// it is told of all that went before, those with numbers up to the base included
+		// a new device is told of all earlier losses, including those of messages with numbers up to the base
 		d.missing = int(r.lost) + max(0, int(r.base)-d.surely(d.player.presence))
 	}
 	d.dropped = r.lost
@@ -69,13 +70,13 @@ func (d *device) resume(l *link, m *packet) {
 	}
 }
 
-// restart begins a new life of numbers of application messages.
+// restart begins a new numbering of application messages.
 func (d *device) restart() {
 	d.player.units++
 	d.unit, d.sent = d.player.units, 0
 }
 
-// forget drops what the host has.
+// forget drops packets that the host has received.
 func (d *device) forget(ack uint64) {
 	d.acked = max(d.acked, ack)
 	for len(d.held) > 0 && d.held[0].n <= ack {
@@ -83,7 +84,7 @@ func (d *device) forget(ack uint64) {
 	}
 }
 
-// put writes one numbered packet with the ack of the moment, where ack would say it.
+// put writes a numbered packet with the current acknowledgement, or without one if ack would not send it.
 func (d *device) put(l *link, h *numbered) {
 	h.p.relSeq, h.p.ack = h.n, 0
 	if l.expect == 0 {
@@ -93,8 +94,7 @@ func (d *device) put(l *link, h *numbered) {
 	l.write(&h.p)
 }
 
-// number gives a packet its number and sends it, now or when the host can be
-// reached.
+// number assigns a number to a packet. It sends the packet now, or when the host can be reached.
 func (d *device) number(p *packet) {
 	d.last++
 	d.held = append(d.held, numbered{d.last, *p})
@@ -103,8 +103,8 @@ func (d *device) number(p *packet) {
 	}
 }
 
-// numbers checks those of a packet of the host and reports whether the packet is
-// to be handled (RL-1, RL-5, RL-6).
+// numbers checks the numbers of a packet from the host (RL-1, RL-5, RL-6). It reports whether the packet is
+// to be handled.
 func (d *device) numbers(l *link, m *packet) bool {
 	switch {
 	case m.ack == 0:
@@ -117,7 +117,7 @@ func (d *device) numbers(l *link, m *packet) bool {
 		d.forget(m.ack)
 	}
 	switch {
-	case m.relSeq == 0 && m.OpCode == 0 && len(m.Payload) == 0: // an ack alone
+	case m.relSeq == 0 && m.OpCode == 0 && len(m.Payload) == 0: // an acknowledgement without a message
 		return false
 	case m.relSeq == 0 && m.OpCode == opFast:
 		return true
@@ -133,7 +133,7 @@ func (d *device) numbers(l *link, m *packet) bool {
 	return true
 }
 
-// owesAck sends an ack, or sees to it that one is sent in time.
+// owesAck sends an acknowledgement, or schedules one in time.
 func (d *device) owesAck(l *link) {
 	switch {
 	case d.received-d.ackedOut >= ackEvery:
@@ -152,7 +152,8 @@ func (d *device) ackDue(l *link) {
 	}
 }
 
-// ack says nothing on a connection that has broken the rules: it would be closed for a lower ack than before.
+// ack sends an acknowledgement. After a protocol violation it sends nothing: the host would close the
+// connection for an acknowledgement lower than before.
 func (d *device) ack(l *link) {
 	if l.expect != 0 {
 		return
@@ -161,7 +162,7 @@ func (d *device) ack(l *link) {
 	d.ackDone()
 }
 
-// ackDone notes that the host is told what has arrived.
+// ackDone records that the host was told what has arrived.
 func (d *device) ackDone() {
 	if d.received > d.ackedOut && d.old != "" {
 		d.dead, d.old = append(d.dead, deadToken{d.old, time.Now()}), ""

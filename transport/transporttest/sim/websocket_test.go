@@ -11,16 +11,16 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// dialTimeout bounds connecting and the opening handshake, each.
+// dialTimeout is the timeout of connecting, and that of the opening handshake.
 const dialTimeout = 2 * time.Second
 
-// socket is the client side of a connection. What its transport has no frames for is a WebSocket's frame here.
+// socket is the client side of a connection. Other transports represent control messages as WebSocket frames.
 type socket interface {
-	write(op byte, b []byte) error // never waits
+	write(op byte, b []byte) error // never blocks
 	read() (op byte, b []byte, err error)
-	reset()               // ends it without a leave
-	sleep()               // sends nothing from now on that is not written
-	lastHeard() time.Time // when anything came; zero: only frames tell
+	reset()               // ends the connection without a leave
+	sleep()               // from now on, sends nothing except what is written
+	lastHeard() time.Time // time of the last arrival; zero if only frames show it
 }
 
 // webSocket is the client side of a WebSocket over a stream.
@@ -49,7 +49,7 @@ func openSocket(from *memnet.Node, to netip.AddrPort) (*webSocket, error) {
 
 func (s *webSocket) reset() { s.stream.Reset() }
 
-// sleep has nothing to do: a device answers pings by itself.
+// sleep does nothing, because a device answers pings itself.
 func (s *webSocket) sleep() {}
 
 func (s *webSocket) lastHeard() time.Time { return time.Time{} }
@@ -59,7 +59,7 @@ func (s *webSocket) write(op byte, b []byte) error {
 	return err
 }
 
-// read returns the next frame. A host does not fragment.
+// read returns the next frame. The host does not fragment messages.
 func (s *webSocket) read() (op byte, b []byte, err error) {
 	f, err := stock.ReadFrame(s.in)
 	if err == nil && !f.Final {

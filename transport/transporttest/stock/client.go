@@ -13,37 +13,37 @@ import (
 	"time"
 )
 
-const closeWait = time.Second // how long to wait for the other side in a close handshake
+const closeWait = time.Second // how long to wait for the other side of a close handshake
 
-// Client is one connection of a stock client. It is made by [Dial], is safe for concurrent use, and must be ended with
-// [Client.Close] or [Client.Kill], also when the server has closed it.
+// Client is one connection of a stock client, created by [Dial]. It is safe for concurrent use. It must be
+// ended with [Client.Close] or [Client.Kill], even if the server has closed it.
 type Client struct {
-	// Set once.
+	// These fields do not change.
 	opts     Options
-	raw      net.Conn // below TLS
+	raw      net.Conn // the connection below TLS
 	ws       *wsConn
 	session  string
-	endpoint string // the host that was asked for, which certificates must name
+	endpoint string // the host passed to Dial, which certificates must name
 	serverIP net.IPAddr
 	openUDP  func(local string) (net.PacketConn, error)
 	done     chan struct{} // closed when every goroutine has ended
 	killed   chan struct{} // closed by Kill
 	killOnce sync.Once
-	hurry    chan struct{} // closed when a DTLS handshake must not hold up the end any longer
+	hurry    chan struct{} // closed when the end must no longer wait for a DTLS handshake
 	hurrying sync.Once
-	loops    sync.WaitGroup // the goroutines of UDP
+	loops    sync.WaitGroup // counts the goroutines of the fast channel
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed at the next change; nil while nobody waits
+	changed  chan struct{} // closed at the next change; nil while nothing waits
 	ended    bool          // no new goroutine may start
 	over     bool          // set just before done is closed
-	err      error         // why it is over; nil after a close handshake
+	err      error         // reason of the end; nil after a close handshake
 	status   Status
 	peerID   int32
 	token    string // connectToken of the last LOGIN_RESPONSE
 	login    *LoginResult
 	fast     *fastChannel
-	fastGone *fastChannel // the last DTLS channel that has ended
+	fastGone *fastChannel // last DTLS channel that has ended
 	fastErr  error        // why the fast channel could not be opened
 	groups   map[int32]bool
 	paused   chan struct{} // not nil while reading is paused
@@ -60,8 +60,9 @@ type closeStatus struct {
 	reason string
 }
 
-// Dial opens a WebSocket to wsAddr, a host:port with or without scheme, and sends LOGIN at once, as the SDKs do. The
-// context bounds the opening only. It returns a *[HandshakeError] when the server refuses the upgrade.
+// Dial opens a WebSocket to wsAddr and sends LOGIN immediately, like the SDKs. wsAddr is host:port, with or
+// without a scheme. The context limits the opening only. If the server refuses the upgrade, Dial returns a
+// *[HandshakeError].
 func Dial(ctx context.Context, wsAddr, playerSessionID string, opts Options) (*Client, error) {
 	if _, after, ok := strings.Cut(wsAddr, "://"); ok {
 		wsAddr = after
@@ -85,13 +86,13 @@ func Dial(ctx context.Context, wsAddr, playerSessionID string, opts Options) (*C
 	return c, nil
 }
 
-// Network opens the sockets of a Client; local is an IP address, or empty.
+// Network opens the sockets of a Client. local is an IP address, or empty.
 type Network interface {
 	DialFrom(ctx context.Context, network, local, address string) (net.Conn, error)
 	ListenUDP(address string) (net.PacketConn, error)
 }
 
-// system is the operating system's.
+// system is the operating system's network.
 type system struct{}
 
 func (system) DialFrom(ctx context.Context, network, local, address string) (net.Conn, error) {
@@ -110,7 +111,7 @@ func (system) ListenUDP(address string) (net.PacketConn, error) {
 	return net.ListenPacket("udp", address)
 }
 
-// connect makes a client on an open connection, which it owns from here on.
+// connect creates a client on an open connection and takes ownership of it.
 func connect(
 	ctx context.Context, raw net.Conn, host, playerSessionID string, opts Options,
 	openUDP func(string) (net.PacketConn, error),
@@ -163,7 +164,7 @@ func connect(
 	return c, nil
 }
 
-// readLoop is the only reader of the WebSocket. It ends when the connection does, and takes the rest with it.
+// readLoop is the only reader of the WebSocket. When the connection ends, it ends the rest of the client.
 func (c *Client) readLoop() {
 	err := c.readFrames()
 	_ = c.raw.Close()
@@ -184,7 +185,8 @@ func (c *Client) readLoop() {
 	close(c.done)
 }
 
-// readFrames returns nil after a close frame of the server. It answers a breach of the protocol with code 1002.
+// readFrames reads until the connection ends. It returns nil after a close frame of the server. It answers a
+// protocol violation with code 1002.
 func (c *Client) readFrames() error {
 	var parts assembler
 	for {
@@ -223,7 +225,7 @@ func (c *Client) onFrame(f Frame, parts *assembler) (last bool, err error) {
 	return false, nil
 }
 
-// gate holds the read loop while reading is paused. It fails once the client is killed.
+// gate blocks the read loop while reading is paused. It returns an error when the client is killed.
 func (c *Client) gate() error {
 	c.mu.Lock()
 	paused := c.paused
@@ -266,8 +268,8 @@ func (c *Client) onPong(payload []byte) {
 	}
 }
 
-// onCloseFrame answers the close frame, if ours was not first, and gives the server a moment to close TCP, which is its
-// part.
+// onCloseFrame answers the close frame, unless the client has sent one before. It then gives the server a
+// moment to close the TCP connection, which is the server's task.
 func (c *Client) onCloseFrame(payload []byte) error {
 	code, reason, err := parseClose(payload)
 	if err != nil {
@@ -282,7 +284,7 @@ func (c *Client) onCloseFrame(payload []byte) error {
 	return nil
 }
 
-// receive handles one message or datagram; fast is set for the latter.
+// receive handles a message or a datagram. fast is set for a datagram.
 func (c *Client) receive(fast *fastChannel, via Channel, raw []byte, text bool, from net.Addr) {
 	e := decodeEvent(c.opts.Flavor, raw, text)
 	e.Channel, e.From = via, from
@@ -304,7 +306,7 @@ func (c *Client) receive(fast *fastChannel, via Channel, raw []byte, text bool, 
 		}
 	}
 	if opened != nil {
-		// Nothing is read from the new socket before LOGIN_RESPONSE is in the log.
+		// The new socket is read only after LOGIN_RESPONSE is in the log.
 		defer c.startLoops(opened, opened.first, opened.via == ChannelUDP)
 	}
 
@@ -334,8 +336,9 @@ func (c *Client) receive(fast *fastChannel, via Channel, raw []byte, text bool, 
 	c.notifyLocked()
 }
 
-// onLoginResponse learns the own id and opens the fast channel, all inside the receive handler as in the SDK, the DTLS
-// handshake included. A second LOGIN_RESPONSE starts the fast channel again. The caller starts the loops of the channel that is returned.
+// onLoginResponse stores the client's own id and opens the fast channel. Like the SDK, it does everything in
+// the receive handler, including the DTLS handshake. A second LOGIN_RESPONSE restarts the fast channel. The
+// caller starts the goroutines of the returned channel.
 func (c *Client) onLoginResponse(e Event) *fastChannel {
 	if !e.LoginResult.Success {
 		return nil
@@ -384,7 +387,7 @@ func (c *Client) openFast(login *LoginResult) (*fastChannel, error) {
 	c.mu.Lock()
 	c.fast = fast
 	c.mu.Unlock()
-	_ = fast.sendConnect() // number 0, before anything else can take it; an error is counted and retried
+	_ = fast.sendConnect() // number 0, before any other packet can take it; an error is counted and the packet is sent again
 	return fast, nil
 }
 
@@ -408,7 +411,8 @@ func (c *Client) startLoops(fast *fastChannel, conn net.PacketConn, connectToo b
 	}
 }
 
-// onServerAck answers the first SERVER_ACK of the channel, whichever way it came, and reports whether it was that.
+// onServerAck answers the first SERVER_ACK of the channel, on whichever channel it arrived. It reports
+// whether this was the first.
 func (c *Client) onServerAck(fast *fastChannel) bool {
 	if fast == nil {
 		fast = c.fastChannel()
@@ -446,8 +450,9 @@ func (c *Client) count(add func(*Stats)) {
 	add(&c.stats)
 }
 
-// Close leaves as the SDK's Disconnect does: a close frame with code 1000, then UDP is closed, or DTLS by a
-// close-notify. It waits up to a second for the server's part of the close handshake and returns when all goroutines have ended.
+// Close leaves like the SDK's Disconnect. It sends a close frame with code 1000, then closes UDP, or DTLS
+// with a close-notify. It waits up to a second for the server's part of the close handshake, and returns when
+// all goroutines have ended.
 func (c *Client) Close() {
 	c.ResumeReading()
 	err := c.ws.writeFrame(FrameClose, CloseFramePayload(1000, ""))
@@ -456,7 +461,7 @@ func (c *Client) Close() {
 		defer timer.Stop()
 		select {
 		case <-c.done:
-		case <-timer.C: // the server is silent, or a DTLS handshake holds the reader up
+		case <-timer.C: // the server does not respond, or a DTLS handshake blocks the reader
 			c.hurrying.Do(func() { close(c.hurry) })
 		}
 	}
@@ -464,8 +469,8 @@ func (c *Client) Close() {
 	<-c.done
 }
 
-// Vanish ends the connection without a close frame, as a process that is killed while nothing waits for it does: what was
-// written before arrives. It returns when all goroutines have ended.
+// Vanish ends the connection without a close frame, like a process that is killed. Data that was written
+// before still arrives. It returns when all goroutines have ended.
 func (c *Client) Vanish() {
 	if tcp, ok := c.raw.(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()
@@ -473,13 +478,14 @@ func (c *Client) Vanish() {
 	timer := time.NewTimer(closeWait)
 	defer timer.Stop()
 	select {
-	case <-c.done: // the server has read it all, and closed
+	case <-c.done: // the server has read everything and closed the connection
 	case <-timer.C:
 	}
 	c.Kill()
 }
 
-// Kill ends the connection without a close frame, by a TCP reset, and DTLS without a word. It returns when all goroutines have ended.
+// Kill ends the connection without a close frame, by a TCP reset. It ends DTLS without a close-notify. It
+// returns when all goroutines have ended.
 func (c *Client) Kill() {
 	if tcp, ok := c.raw.(interface{ SetLinger(seconds int) error }); ok {
 		_ = tcp.SetLinger(0)

@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// fakeUDP is a socket in memory: what the client writes lands in out with its time, what is put into in is read.
+// fakeUDP is an in-memory socket. What the client writes goes to out with its time, and the client reads what
+// the test sends to in.
 type fakeUDP struct {
 	in     chan []byte
 	closed chan struct{}
@@ -74,8 +75,8 @@ func (u *fakeUDP) SetDeadline(time.Time) error      { return nil }
 func (u *fakeUDP) SetReadDeadline(time.Time) error  { return nil }
 func (u *fakeUDP) SetWriteDeadline(time.Time) error { return nil }
 
-// inBubble runs test in a synctest bubble with a logged-in client whose network is in memory. Everything the client
-// writes on the WebSocket is read and dropped.
+// inBubble runs test in a synctest bubble with a logged-in client on an in-memory network. Everything the
+// client writes to the WebSocket is read and dropped.
 func inBubble(t *testing.T, opts Options, test func(t *testing.T, c *Client, p *peer, u *fakeUDP)) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -87,7 +88,7 @@ func inBubble(t *testing.T, opts Options, test func(t *testing.T, c *Client, p *
 			if err == nil {
 				_, err = br.WriteTo(nowhere{})
 			}
-			_ = err // the end of the pipe
+			_ = err // an error means that the pipe was closed
 		})
 		c, err := connect(t.Context(), ours, "game.invalid", "psess-1", opts, func(string) (net.PacketConn, error) { return u, nil })
 		if err != nil {
@@ -167,7 +168,7 @@ func TestSequenceRule(t *testing.T) {
 		message := func(op, number int32) {
 			u.in <- EncodeUnit(Packet{OpCode: op, SequenceNumber: number, TargetPlayer: 1, Sender: ServerID})
 		}
-		message(10, -1) // not greater than -1
+		message(10, -1) // stale, because it is not greater than -1
 		message(11, 0)
 		message(12, 0)
 		message(13, 4)
@@ -187,12 +188,12 @@ func TestSequenceRule(t *testing.T) {
 		if err := c.CheckSequences(); err == nil {
 			t.Error("no gap found")
 		}
-		u.in <- serverAck(2) // stale, so it does not count
+		u.in <- serverAck(2) // stale, so it is ignored
 		synctest.Wait()
 		if c.Status() != StatusConnected {
 			t.Error("a stale ack changed the status")
 		}
-		p.send(Packet{OpCode: OpServerAck, TargetPlayer: 1, Sender: ServerID}) // but the WebSocket is not checked
+		p.send(Packet{OpCode: OpServerAck, TargetPlayer: 1, Sender: ServerID}) // the WebSocket is not checked for sequence numbers
 		synctest.Wait()
 		if c.Status() != StatusConnectedSendFast {
 			t.Error("an ack by WebSocket did not change the status")
@@ -249,7 +250,7 @@ func TestQueueAndSilence(t *testing.T) {
 		if err := c.ExpectSilence(time.Second, Op(99)); err != nil {
 			t.Error(err)
 		}
-		for _, want := range []int32{10, 11, 13} { // the others kept their order
+		for _, want := range []int32{10, 11, 13} { // the other packets have kept their order
 			if e, err := c.Next(ctx); err != nil || e.OpCode != want {
 				t.Errorf("next %v, %v, want op %d", e, err, want)
 			}
@@ -293,8 +294,8 @@ func TestGroupBelief(t *testing.T) {
 				GroupMembershipUpdate: &GroupMembershipUpdate{Group: group, Players: players},
 			})
 		}
-		update(1)       // refused
-		update(2, 5, 1) // refused to let go
+		update(1)       // the join was refused
+		update(2, 5, 1) // the leave was refused
 		synctest.Wait()
 		if got := c.Groups(); !slices.Equal(got, []int32{2, 3}) {
 			t.Errorf("groups %v", got)
@@ -392,7 +393,7 @@ func TestFastChannel(t *testing.T) {
 	c, p := dialIn(t, m, Options{})
 	login(t, c, p, port)
 
-	// Before the ack everything goes by WebSocket, whatever the intent.
+	// Before the ack, every message goes by WebSocket, whether it is reliable or not.
 	if err := c.Send(Message{OpCode: 10, TargetGroup: AllPlayers}); err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +413,7 @@ func TestFastChannel(t *testing.T) {
 		t.Errorf("ack %+v, status %v", ack, c.Status())
 	}
 
-	// From now on the intent and the size decide.
+	// From now on, the channel depends on the intent and the size.
 	next := ack.SequenceNumber
 	fast := func(name string, err error, check func(Packet) bool) {
 		t.Helper()
@@ -448,7 +449,7 @@ func TestFastChannel(t *testing.T) {
 		t.Errorf("forged number: %+v", got)
 	}
 
-	// The client follows the source of the last datagram.
+	// The client sends to the source address of the last datagram.
 	other, _ := listenPeer(t, m)
 	other.from = u.from
 	other.send(EncodeUnit(Packet{OpCode: 20, SequenceNumber: 1, TargetPlayer: 1, Sender: ServerID}))
@@ -468,7 +469,7 @@ func TestFastChannel(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A NAT changes its mind: another port, the same counter.
+	// As after a NAT rebinding: another port, but the same sequence numbers.
 	before := c.UDPLocalAddr().String()
 	if err := c.RebindUDP(""); err != nil || c.UDPLocalAddr().String() == before {
 		t.Fatalf("rebind: %v, still %s", err, before)
@@ -516,7 +517,7 @@ func TestTypeScript(t *testing.T) {
 	c, p := dial(t, Options{Flavor: TypeScript})
 	p.packet()
 	answer := loginResponse(3, 33400)
-	answer.TargetPlayer = 7 // to see which one it takes
+	answer.TargetPlayer = 7 // differs from the peer id in loginResult, to show which of the two the client uses
 	p.send(answer)
 	if _, err := c.AwaitLogin(t.Context()); err != nil || c.PeerID() != 7 {
 		t.Errorf("id %d, %v", c.PeerID(), err)
@@ -550,8 +551,8 @@ func TestRetryDelay(t *testing.T) {
 	}
 }
 
-// TestImports keeps the promise of the package comment: standard library only, so a mistake of the server's codec
-// cannot hide behind the same mistake here.
+// TestImports enforces the rule of the package comment: only the standard library is imported. Otherwise a
+// shared mistake in the server's codec could go unnoticed.
 func TestImports(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 5 {

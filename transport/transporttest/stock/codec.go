@@ -17,7 +17,7 @@ const (
 	wireFixed4 = 5
 )
 
-// Unit puts the varint length before the bytes of a packet: the form in which packets travel on both channels.
+// Unit prepends the varint length to the bytes of a packet. Packets have this form on both channels.
 func Unit(packet []byte) []byte {
 	return append(binary.AppendUvarint(nil, uint64(len(packet))), packet...)
 }
@@ -25,7 +25,7 @@ func Unit(packet []byte) []byte {
 // EncodeUnit is Unit(EncodePacket(p)).
 func EncodeUnit(p Packet) []byte { return Unit(EncodePacket(p)) }
 
-// SplitUnit returns the packet bytes of the first unit in b and what follows it.
+// SplitUnit returns the packet in the first unit of b, and the remaining bytes.
 func SplitUnit(b []byte) (packet, rest []byte, err error) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -37,7 +37,7 @@ func SplitUnit(b []byte) (packet, rest []byte, err error) {
 	return b[n : n+int(length)], b[n+int(length):], nil
 }
 
-// LoginPacket returns the LOGIN that the given kind of client sends on open.
+// LoginPacket returns the LOGIN that a client of the given flavor sends when the connection opens.
 func LoginPacket(flavor Flavor, playerSessionID string, payload []byte) Packet {
 	p := Packet{
 		OpCode: OpLogin, TargetPlayer: ServerID, Reliable: true, Payload: payload,
@@ -49,8 +49,8 @@ func LoginPacket(flavor Flavor, playerSessionID string, payload []byte) Packet {
 	return p
 }
 
-// EncodePacket returns the protobuf bytes of p, without the length: fields in order of number, default values left
-// out, players packed unless asked otherwise.
+// EncodePacket returns the protobuf bytes of p without the length. Fields are in numerical order, default
+// values are omitted, and players are packed unless Unpacked is set.
 func EncodePacket(p Packet) []byte {
 	var e encoder
 	e.uint(1, uint64(uint32(p.OpCode<<1)^uint32(p.OpCode>>31)))
@@ -126,7 +126,7 @@ func (e *encoder) always(num int, v []byte) {
 	e.b = append(binary.AppendUvarint(e.b, uint64(len(v))), v...)
 }
 
-// message writes an inner message; unlike a plain field it is present even when empty.
+// message writes an inner message. Unlike a plain field, it is written even if it is empty.
 func (e *encoder) message(num int, fill func(*encoder)) {
 	var in encoder
 	fill(&in)
@@ -155,7 +155,7 @@ func (e *encoder) players(num int, m *GroupMembershipUpdate) {
 	var packed []byte
 	for _, id := range m.Players {
 		v := uint64(int64(id))
-		if m.Unpacked { // elements are written even when zero
+		if m.Unpacked { // elements are written even if they are zero
 			e.tag(num, wireVarint)
 			e.b = binary.AppendUvarint(e.b, v)
 		} else {
@@ -165,7 +165,7 @@ func (e *encoder) players(num int, m *GroupMembershipUpdate) {
 	e.bytes(num, packed)
 }
 
-// field is one decoded field: num and wire type, with the value in v or data.
+// field is a decoded field. Its value is in v or in data, depending on the wire type.
 type field struct {
 	num, wire int
 	v         uint64
@@ -174,9 +174,9 @@ type field struct {
 
 func (f field) int32() int32 { return int32(f.v) }
 
-// DecodePacket decodes the protobuf bytes of one packet, without length. Byte slices in the result share memory with
-// b. It follows the rules of proto3: unknown fields are skipped, the last of several values wins, and a second inner
-// message replaces the first.
+// DecodePacket decodes the protobuf bytes of one packet without the length. Byte slices in the result share
+// memory with b. It follows the rules of proto3: unknown fields are skipped, the last of several values
+// applies, and a second inner message replaces the first.
 func DecodePacket(b []byte) (Packet, error) {
 	var p Packet
 	err := eachField(b, func(f field) error {
@@ -260,7 +260,8 @@ func (p *Packet) setInner(f field) error {
 	return p.each(f.data, nil)
 }
 
-// inner selects an inner message: the others are dropped, a repeated one is merged into.
+// inner returns the inner message in *slot, so that a repeated field is merged into it. It creates the
+// message if necessary, and removes all other inner messages from p.
 func inner[T any](p *Packet, slot **T) *T {
 	m := *slot
 	p.clearInner()
@@ -271,8 +272,8 @@ func inner[T any](p *Packet, slot **T) *T {
 	return m
 }
 
-// scalars says what to do with each known field of an inner message. A setter that returns false does not know the
-// wire type.
+// scalars maps each known field number of an inner message to its setter. A setter returns false if the field
+// has an unexpected wire type.
 type scalars map[int]func(field) (known bool, err error)
 
 func (p *Packet) each(b []byte, known scalars) error {

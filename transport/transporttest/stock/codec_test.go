@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// vectors are those of realtime.md 14.2.
+// vectors are the test vectors of realtime.md 14.2.
 var vectors = []struct {
 	name string
 	hex  string
@@ -184,7 +184,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestTrailingBytes: the C# client reads the first unit only, the TypeScript client stumbles over what follows.
+// TestTrailingBytes: the C# client reads only the first unit, and the TypeScript client fails on the bytes
+// after it.
 func TestTrailingBytes(t *testing.T) {
 	raw := append(EncodeUnit(Packet{OpCode: 10, TargetPlayer: 3}), EncodeUnit(Packet{OpCode: 11})...)
 	if e := decodeEvent(CSharp, raw, false); e.Err != nil || e.OpCode != 10 || e.Trailing != 3 {

@@ -13,34 +13,34 @@ import (
 
 // Errors of the secured mode.
 var (
-	// ErrNoAnchors means that LOGIN_RESPONSE came without caCert, which makes the C# client throw.
+	// ErrNoAnchors means that LOGIN_RESPONSE had no caCert. The C# client throws then.
 	ErrNoAnchors = errors.New("caCert is empty")
 	// ErrVerifyRefused means that the server answered VERIFY_IDENTITY with success false.
 	ErrVerifyRefused = errors.New("identity refused")
 )
 
 const (
-	recordMax     = 2047            // bytes of plain text that fit the decrypt buffer of the C# client
-	dtlsTimeout   = 2 * time.Minute // about what the C# client takes to give up a handshake
-	dtlsCloseWait = 2 * time.Second // how long a DTLS program may take to say goodbye
+	recordMax     = 2047            // maximum bytes of plain text in the decrypt buffer of the C# client
+	dtlsTimeout   = 2 * time.Minute // approximate handshake timeout of the C# client
+	dtlsCloseWait = 2 * time.Second // maximum time for a DTLS program to exit after its input ends
 )
 
-// DTLS is the fast channel of the secured mode. The handshake runs inside the handler of LOGIN_RESPONSE, as in the SDK:
-// while it lasts, nothing is read from the WebSocket.
+// DTLS configures the fast channel of the secured mode. The handshake runs in the handler of LOGIN_RESPONSE,
+// as in the SDK. Meanwhile nothing is read from the WebSocket.
 type DTLS struct {
-	Stack   Stack         // the program that speaks DTLS; zero means OpenSSL
-	Cipher  Cipher        // what it offers; zero means both, ChaCha20 first
-	Timeout time.Duration // for the handshake; zero means the two minutes of the C# client
+	Stack   Stack         // program that implements DTLS; zero means OpenSSL
+	Cipher  Cipher        // offered cipher; zero means both, ChaCha20 first
+	Timeout time.Duration // handshake timeout; zero means that of the C# client, two minutes
 }
 
-// Secured returns the options of the secured mode: wss with TLS 1.2, whose certificate must chain to roots, the
-// platform's trust store so to speak, and DTLS with the anchors of LOGIN_RESPONSE; both for the given DNS name. Dial may
-// then be given any address.
+// Secured returns the options of the secured mode. wss uses TLS 1.2, and its certificate must chain to roots,
+// which stand for the trust store of the platform. DTLS uses the trust anchors of LOGIN_RESPONSE. Both verify
+// the DNS name, so Dial may get any address.
 func Secured(roots *x509.CertPool, name string) Options {
 	return Options{TLS: &tls.Config{RootCAs: roots, ServerName: name}, DTLS: &DTLS{}}
 }
 
-// validate says what no stock client would do.
+// validate rejects options that no stock client could have.
 func (o Options) validate() error {
 	switch {
 	case o.DTLS != nil && o.TLS == nil:
@@ -54,7 +54,7 @@ func (o Options) validate() error {
 // secured reports whether the fast channel is DTLS.
 func (o Options) secured() bool { return o.DTLS != nil }
 
-// checkAnchors does what mbed TLS does with caCert: one certificate that does not parse fails the handshake.
+// checkAnchors checks caCert like mbed TLS: a single certificate that cannot be parsed fails the handshake.
 func checkAnchors(caCert []byte) error {
 	if len(caCert) == 0 {
 		return ErrNoAnchors
@@ -85,16 +85,16 @@ func checkAnchors(caCert []byte) error {
 	return nil
 }
 
-// secureConn is a DTLS association behind the interface of a UDP socket: a datagram is one record.
+// secureConn is a DTLS association with the interface of a UDP socket. A datagram is one record.
 type secureConn interface {
 	net.PacketConn
-	// kill ends the association without a word.
+	// kill ends the association without a close-notify.
 	kill()
-	// report returns what the program said about the handshake.
+	// report returns what the program printed about the handshake.
 	report() string
 }
 
-// openSecure performs the DTLS handshake and sends VERIFY_IDENTITY, once.
+// openSecure performs the DTLS handshake and sends VERIFY_IDENTITY once.
 func (c *Client) openSecure(login *LoginResult, server *net.UDPAddr) (*fastChannel, error) {
 	if err := checkAnchors(login.CACert); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoFast, err)
@@ -113,16 +113,16 @@ func (c *Client) openSecure(login *LoginResult, server *net.UDPAddr) (*fastChann
 	c.mu.Lock()
 	c.fast = fast
 	c.mu.Unlock()
-	_ = fast.send(c.verifyPacket(), nil) // counted; it is never repeated
+	_ = fast.send(c.verifyPacket(), nil) // an error is counted; the packet is never sent again
 	return fast, nil
 }
 
-// dtlsTarget is whom to shake hands with.
+// dtlsTarget is the server of a handshake.
 type dtlsTarget struct {
 	server  *net.UDPAddr
-	local   string // empty means any
-	name    string // that the server's certificate must carry
-	anchors []byte // PEM, nothing else is trusted
+	local   string // local IP address; empty means any
+	name    string // name that the server's certificate must contain
+	anchors []byte // PEM; the only trusted certificates
 }
 
 // verifyPacket returns the VERIFY_IDENTITY that the client sends after the handshake.
@@ -135,8 +135,8 @@ func (c *Client) verifyPacket() Packet {
 	}
 }
 
-// onVerifyResponse handles VERIFY_IDENTITY_RESPONSE, whichever way it came, and reports whether the fast channel is up
-// by it.
+// onVerifyResponse handles VERIFY_IDENTITY_RESPONSE, on whichever channel it arrived. It reports whether the
+// fast channel is up now.
 func (c *Client) onVerifyResponse(fast *fastChannel, r *VerifyIdentityResult) bool {
 	if fast == nil {
 		fast = c.fastChannel()
@@ -155,8 +155,9 @@ func (c *Client) onVerifyResponse(fast *fastChannel, r *VerifyIdentityResult) bo
 	return false
 }
 
-// HandshakeReport returns what the DTLS program printed about the handshake of the present fast channel: the cipher
-// suite among other things, as CHACHA20-POLY1305 or AES128-GCM (OpenSSL), AES-128-GCM (GnuTLS). It is empty without one.
+// HandshakeReport returns what the DTLS program printed about the handshake of the current fast channel. It
+// includes the cipher suite, as CHACHA20-POLY1305 or AES128-GCM (OpenSSL), or AES-128-GCM (GnuTLS). It is
+// empty without a fast channel.
 func (c *Client) HandshakeReport() string {
 	if fast := c.fastChannel(); fast != nil {
 		if conn, ok := fast.first.(secureConn); ok {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Channel names one of the ways a packet can travel. A client has WebSocket and one of the others.
+// Channel is a channel of packets. A client has the WebSocket and one of the others.
 type Channel int
 
 // The channels.
@@ -35,23 +35,26 @@ func (c Channel) String() string {
 	return fmt.Sprintf("Channel(%d)", int(c))
 }
 
-// Event is one received message or datagram. Its bytes are shared between the log and all readers: do not change them.
+// Event is one received message or datagram. The log and all readers share its bytes, so they must not be
+// modified.
 type Event struct {
-	Packet            // as the stock client would read it; zero when Err is set
-	Order    int      // position among everything received, from 0
-	Channel  Channel  // how it came
-	From     net.Addr // source of a datagram or record, nil on WebSocket
+	Packet            // as the stock client would decode it; zero if Err is set
+	Order    int      // index among all received packets, from 0
+	Channel  Channel  // channel of arrival
+	From     net.Addr // source of a datagram or record; nil on the WebSocket
 	At       time.Time
-	Raw      []byte // the whole message or datagram
-	Trailing int    // bytes after the first unit; there should be none
+	Raw      []byte // the complete message or datagram
+	Trailing int    // number of bytes after the first unit; should be 0
 
-	// Stale means that the sequence rule dropped the datagram: it is in the log, but in no queue.
+	// Stale means that the datagram was dropped because of its sequence number. It is in the log, but not in
+	// the queue.
 	Stale bool
-	// Err says why the bytes could not be decoded. The .NET client does not survive this on UDP.
+	// Err says why the bytes could not be decoded. On UDP, the .NET client fails permanently in this case.
 	Err error
 }
 
-// IsData reports whether the C# client raises the packet to the game: every op code but the four built-in ones.
+// IsData reports whether the C# client passes the packet to the game. It does so for all op codes except four
+// built-in ones.
 func (e Event) IsData() bool {
 	switch e.OpCode {
 	case OpLoginResponse, OpServerAck, OpGroupMembershipUpdate, OpVerifyIdentityResponse:
@@ -60,12 +63,12 @@ func (e Event) IsData() bool {
 	return e.Err == nil
 }
 
-// isHandshake reports whether the packet belongs to login or to the set-up of the fast channel.
+// isHandshake reports whether the packet belongs to the login or to the setup of the fast channel.
 func (e Event) isHandshake() bool {
 	return e.Err == nil && (e.OpCode == OpLoginResponse || e.OpCode == OpServerAck || e.OpCode == OpVerifyIdentityResponse)
 }
 
-// String describes the event in one line for test failures.
+// String describes the event in one line, for test failures.
 func (e Event) String() string {
 	if e.Err != nil {
 		return fmt.Sprintf("#%d %v undecodable %x: %v", e.Order, e.Channel, e.Raw, e.Err)
@@ -75,27 +78,28 @@ func (e Event) String() string {
 		e.InnerName(), len(e.Payload))
 }
 
-// Op matches packets with the op code, for [Client.Expect].
+// Op returns a function for [Client.Expect] that matches packets with the op code.
 func Op(opCode int32) func(Event) bool {
 	return func(e Event) bool { return e.Err == nil && e.OpCode == opCode }
 }
 
-// OpVia matches packets with the op code that came by the channel.
+// OpVia returns a function for [Client.Expect] that matches packets with the op code that arrived on the
+// channel.
 func OpVia(opCode int32, via Channel) func(Event) bool {
 	return func(e Event) bool { return e.Err == nil && e.OpCode == opCode && e.Channel == via }
 }
 
-// decodeEvent reads raw bytes as the given client does.
+// decodeEvent decodes raw bytes like a client of the given flavor.
 func decodeEvent(flavor Flavor, raw []byte, text bool) Event {
 	e := Event{Raw: raw, At: time.Now()}
 	var body, rest []byte
 	if body, rest, e.Err = SplitUnit(raw); text {
-		e.Err = fmt.Errorf("%w: text message", ErrMalformed) // the C# client reads JSON, but no host sends it
+		e.Err = fmt.Errorf("%w: text message", ErrMalformed) // the C# client accepts JSON text, but no host sends it
 	}
 	if e.Err == nil {
 		e.Trailing = len(rest)
 		if flavor == TypeScript {
-			// It takes the length for an offset only and decodes all that follows, so trailing bytes become fields.
+			// This client skips the length and decodes everything after it, so trailing bytes become fields.
 			body = raw[len(raw)-len(body)-len(rest):]
 		}
 		e.Packet, e.Err = DecodePacket(body)
@@ -109,7 +113,7 @@ func decodeEvent(flavor Flavor, raw []byte, text bool) Event {
 	return e
 }
 
-// recordLocked puts the event into the log and, unless stale, into the queue. The lock is held.
+// recordLocked appends the event to the log and, unless it is stale, to the queue. The caller holds the lock.
 func (c *Client) recordLocked(e Event) {
 	e.Order = c.received
 	c.received++
@@ -128,40 +132,41 @@ func (c *Client) recordLocked(e Event) {
 	}
 }
 
-// Log returns everything received so far in order of arrival, including what was dropped as stale and what was taken
-// from the queue. It keeps the first [Options].EventsMax entries.
+// Log returns everything received so far in order of arrival, including stale packets and packets that were
+// taken from the queue. It has the first [Options].EventsMax entries only.
 func (c *Client) Log() []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Event(nil), c.log...)
 }
 
-// Pending returns the packets that nobody took yet, without taking them.
+// Pending returns the packets in the queue without removing them.
 func (c *Client) Pending() []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Event(nil), c.pending...)
 }
 
-// Next takes the oldest packet from the queue, waiting for one if need be. Every packet comes by here, LOGIN_RESPONSE
-// and SERVER_ACK included unless [Client.AwaitLogin] or [Client.AwaitFast] took them. Packets received before the
-// connection ended can still be taken; then the error wraps [ErrClosed].
+// Next takes the oldest packet from the queue. If the queue is empty, it waits. It returns every kind of
+// packet, including LOGIN_RESPONSE and SERVER_ACK unless [Client.AwaitLogin] or [Client.AwaitFast] has taken
+// them. After the end of the connection, it first returns the packets in the queue, and then an error that
+// wraps [ErrClosed].
 func (c *Client) Next(ctx context.Context) (Event, error) {
 	return c.find(ctx, func(Event) bool { return true }, true)
 }
 
-// NextData is Next for what the game would see: see [Event.IsData].
+// NextData is Next for packets that the game would receive: see [Event.IsData].
 func (c *Client) NextData(ctx context.Context) (Event, error) { return c.find(ctx, Event.IsData, true) }
 
-// Expect takes the first packet that matches from the queue, waiting for one if need be. Packets that do not match
-// stay in the queue in their order, for later calls. It sees packets received before the call.
+// Expect takes the first matching packet from the queue. If there is none, it waits. Packets that do not
+// match stay in the queue in their order. Packets that arrived before the call are included.
 func (c *Client) Expect(ctx context.Context, match func(Event) bool) (Event, error) {
 	return c.find(ctx, match, true)
 }
 
-// ExpectSilence returns nil if for the whole of d no matching packet is in the queue. A nil match stands for any
-// packet but those of login and the fast channel's set-up. The packet that breaks the silence stays in the queue. The
-// end of the connection is an error too.
+// ExpectSilence waits for d and returns nil if no matching packet is or arrives in the queue. A nil match
+// matches all packets except those of the login and of the fast channel's setup. A matching packet stays in
+// the queue. The end of the connection is an error, too.
 func (c *Client) ExpectSilence(d time.Duration, match func(Event) bool) error {
 	if match == nil {
 		match = func(e Event) bool { return !e.isHandshake() }
@@ -178,10 +183,10 @@ func (c *Client) ExpectSilence(d time.Duration, match func(Event) bool) error {
 	return nil
 }
 
-// find calls match once per packet, without holding the lock.
+// find calls match once for each packet, without holding the lock.
 func (c *Client) find(ctx context.Context, match func(Event) bool, take bool) (Event, error) {
 	var look []Event
-	for seen, some := -1, 1; ; some = min(2*some, 256) { // usually it is the first
+	for seen, some := -1, 1; ; some = min(2*some, 256) { // batches grow, because usually the first packet matches
 		c.mu.Lock()
 		at := c.atLocked(seen + 1)
 		end := min(at+some, len(c.pending))
@@ -209,7 +214,7 @@ func (c *Client) find(ctx context.Context, match func(Event) bool, take bool) (E
 	}
 }
 
-// take removes the packet from the queue and reports whether it still was there.
+// take removes the packet from the queue. It returns false if the packet is no longer there.
 func (c *Client) take(order int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,14 +222,14 @@ func (c *Client) take(order int) bool {
 	case i == len(c.pending) || c.pending[i].Order != order:
 		return false
 	case i == 0:
-		c.pending = c.pending[1:] // the usual case must not move the rest
+		c.pending = c.pending[1:] // the usual case; it must not move the other packets
 	default:
 		c.pending = append(c.pending[:i], c.pending[i+1:]...)
 	}
 	return true
 }
 
-// atLocked returns where in the queue the packet of that order is, or the next one.
+// atLocked returns the index in the queue of the packet with that order, or of the next one.
 func (c *Client) atLocked(order int) int {
 	i, _ := slices.BinarySearchFunc(c.pending, order, func(e Event, order int) int { return cmp.Compare(e.Order, order) })
 	return i
@@ -244,12 +249,13 @@ func (c *Client) describePending() string {
 	return b.String()
 }
 
-// CheckReceived looks over the log for what no server may send to a stock client, whatever the test is about, and
-// returns all findings: a first packet other than LOGIN_RESPONSE, a second LOGIN_RESPONSE, contradictions inside it,
-// text, undecodable or trailing bytes, packets that are not the shortest encoding or carry unknown fields, a reliable
-// flag that does not name the channel, a number on WebSocket, too large a payload on UDP or DTLS, a record that does
-// not fit the stock client's buffer, a built-in packet without its inner message or of the other mode, unpacked players,
-// caCert in the unsecured mode or none in the secured one, and datagrams from another port than fastPort.
+// CheckReceived searches the log for packets that no server may send to a stock client in any test. It
+// returns all findings: a first packet other than LOGIN_RESPONSE, a second LOGIN_RESPONSE, contradictions
+// inside it, text, bytes that cannot be decoded, trailing bytes, packets that are not in the shortest
+// encoding or have unknown fields, a reliable flag that contradicts the channel, a sequence number on the
+// WebSocket, a payload that is too large for UDP or DTLS, a record that is too large for the stock client's
+// buffer, a built-in packet without its inner message or of the other mode, unpacked players, caCert in the
+// unsecured mode or no caCert in the secured mode, and datagrams from a port other than fastPort.
 func (c *Client) CheckReceived() error {
 	var all []error
 	logins, fastPort := 0, 0
@@ -271,8 +277,8 @@ func (c *Client) CheckReceived() error {
 	return errors.Join(all...)
 }
 
-// innerFits reports whether the packet carries the inner message of its op code. The two presence codes may also be a
-// script's own message, which has none.
+// innerFits reports whether the packet has the inner message of its op code. Packets with the two presence
+// codes may also be messages of a script, which have no inner message.
 func innerFits(e Event) bool {
 	name := e.InnerName()
 	switch e.OpCode {
@@ -304,7 +310,7 @@ func faults(e Event, fastPort int, secured bool) (found []string) {
 	if add(e.Err != nil, "undecodable"); e.Err != nil {
 		return found
 	}
-	// A lost VERIFY_IDENTITY_RESPONSE is repeated on WebSocket as it was.
+	// A lost VERIFY_IDENTITY_RESPONSE is repeated unchanged on the WebSocket.
 	repeated := e.OpCode == OpVerifyIdentityResponse && e.Channel == ChannelWebSocket
 	add(e.Trailing > 0, "bytes after the unit")
 	add(len(e.UnknownFields) > 0, fmt.Sprintf("unknown fields %v", e.UnknownFields))
@@ -336,8 +342,8 @@ func faults(e Event, fastPort int, secured bool) (found []string) {
 	return found
 }
 
-// CheckSequences reports whether the datagrams in the log, stale ones included, are numbered 0, 1, 2 and so on without
-// gap or repetition. A datagram lost on the way shows as a gap: use it on the loopback interface only.
+// CheckSequences returns an error unless the datagrams in the log, including stale ones, are numbered 0, 1, 2
+// and so on without gaps and repetitions. A lost datagram is a gap, so use it on loopback only.
 func (c *Client) CheckSequences() error {
 	var want int32
 	for _, e := range c.Log() {

@@ -9,41 +9,42 @@ import (
 
 // Errors of the client.
 var (
-	// ErrClosed means that the WebSocket is gone or on its way out.
+	// ErrClosed means that the WebSocket has ended or is ending.
 	ErrClosed = errors.New("connection closed")
-	// ErrLoginRefused comes from AwaitLogin when the server answers success false.
+	// ErrLoginRefused is returned by AwaitLogin if the server answers with success false.
 	ErrLoginRefused = errors.New("login refused")
-	// ErrNoFast means that there is no fast channel: switched off, not set up yet, or lost.
+	// ErrNoFast means that there is no fast channel: it is switched off, not set up yet, or lost.
 	ErrNoFast = errors.New("no fast channel")
-	// ErrPayloadTooLarge is what the stock client does with a payload above PayloadMax.
+	// ErrPayloadTooLarge is returned for a payload above PayloadMax, which the stock client refuses to send.
 	ErrPayloadTooLarge = errors.New("payload too large")
-	// ErrUnsupported means that this kind of client has no such function.
+	// ErrUnsupported means that clients of this flavor do not have the function.
 	ErrUnsupported = errors.New("not implemented by this kind of client")
 )
 
-// Flavor names the client that is imitated. The zero value in Options stands for CSharp.
+// Flavor selects the client that is imitated. The zero value in Options means CSharp.
 type Flavor int
 
 // The flavors.
 const (
 	// CSharp: path /websocket, UDP, groups, own id from loginResult.
 	CSharp Flavor = iota + 1
-	// TypeScript: path /, no UDP, no groups, every message reliable and to group -1 unless told otherwise, own id
-	// from Packet.targetPlayer, trailing bytes after a unit corrupt it, no text.
+	// TypeScript: path /, no UDP, no groups. Every message is reliable, and its default target is group -1.
+	// The own id is in Packet.targetPlayer. Trailing bytes after a unit corrupt it. It reads no text
+	// messages.
 	TypeScript
 )
 
-// Status is what the stock client says about its connection.
+// Status is the connection status that the stock client reports.
 type Status int
 
-// The statuses. CONNECTED_SEND_AND_RECEIVE_FAST exists by name only and is never set.
+// The statuses. The SDK also defines CONNECTED_SEND_AND_RECEIVE_FAST, but never sets it.
 const (
 	StatusConnected Status = iota + 1
 	StatusConnectedSendFast
 	StatusDisconnected
 )
 
-// String returns the name the SDK uses.
+// String returns the SDK's name of the status.
 func (s Status) String() string {
 	switch s {
 	case StatusConnected:
@@ -56,28 +57,28 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", int(s))
 }
 
-// Options says how a client behaves. The zero value is the C# client with an empty login payload.
+// Options configures a client. The zero value is the C# client with an empty login payload.
 type Options struct {
 	Flavor  Flavor      // zero means CSharp
-	Path    string      // request path; empty means the one of the flavor
-	Origin  string      // Origin header, as browsers send; empty means none
-	Header  http.Header // more request headers
+	Path    string      // request path; empty means the path of the flavor
+	Origin  string      // Origin header, which browsers send; empty means none
+	Header  http.Header // additional request headers
 	Payload []byte      // connection payload in LOGIN
 
-	TLS  *tls.Config // wss; restricted to TLS 1.2 in the CSharp flavor. Without DTLS there is no fast channel then.
-	DTLS *DTLS       // the fast channel of the secured mode, beside TLS; see [Secured]
+	TLS  *tls.Config // enables wss; the CSharp flavor uses TLS 1.2 only. Without DTLS, there is no fast channel then.
+	DTLS *DTLS       // enables the fast channel of the secured mode, together with TLS; see [Secured]
 
-	NoLogin       bool // do not send LOGIN on open; see SendLogin
+	NoLogin       bool // do not send LOGIN when the connection opens; see SendLogin
 	FragmentLogin int  // bytes per WebSocket frame of LOGIN; 0 means one frame
 	NoUDP         bool // never open the fast channel
-	NoClientAck   bool // do not answer SERVER_ACK; the status changes all the same
+	NoClientAck   bool // do not answer SERVER_ACK; the status changes nevertheless
 	NoPong        bool // never answer WebSocket pings
 
-	Network    Network // opens the sockets; nil means the operating system's
-	LocalAddr  string  // local IP of the TCP connection and of UDP; empty means any
-	ReadBuffer int     // bytes of the kernel's receive buffer for TCP, for slow-reader tests; 0 means the default
+	Network    Network // opens the sockets; nil means the operating system's network
+	LocalAddr  string  // local IP address of TCP and UDP; empty means any
+	ReadBuffer int     // bytes of the kernel's receive buffer of TCP, for slow-reader tests; 0 means the default
 
-	EventsMax int // bound of the log and of the queue; 0 means 16384. Above it new packets are counted and dropped.
+	EventsMax int // maximum length of the log and of the queue; 0 means 16384. Further packets are counted and dropped.
 }
 
 func (o Options) withDefaults() Options {
@@ -106,13 +107,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Stats counts what a client did. Counters of packets include bad and raw ones.
+// Stats counts a client's packets. The counters include invalid and raw packets.
 type Stats struct {
 	SentWebSocket     int // messages
 	SentUDP           int // datagrams, or DTLS records
 	ReceivedWebSocket int // messages
-	ReceivedUDP       int // datagrams or DTLS records, stale ones included
-	Stale             int // datagrams dropped by the sequence rule
+	ReceivedUDP       int // datagrams or DTLS records, including stale ones
+	Stale             int // datagrams dropped because of their sequence number
 	Undecodable       int
 	UDPConnectSent    int
 	UDPSendErrors     int

@@ -1,6 +1,6 @@
 package stock
 
-// Op codes with a meaning of their own on the wire.
+// Op codes that the protocol defines.
 const (
 	OpLogin                  int32 = 0
 	OpLoginResponse          int32 = -1
@@ -22,17 +22,18 @@ const (
 	OpGameEnd                int32 = -1001
 )
 
-// Reserved ids and the limits that the stock clients apply by themselves.
+// Reserved ids, and limits that the stock clients enforce.
 const (
-	ServerID       int32 = -1   // as a target player or sender: the server
-	AllPlayers     int32 = -1   // as a target group: every player
-	PayloadMax           = 4096 // bytes of payload the stock clients agree to send
-	FastPayloadMax       = 1200 // bytes of payload above which a message goes by WebSocket
-	ProtocolClient int32 = 2    // client version written in LOGIN
+	ServerID       int32 = -1   // the server, as a target player or a sender
+	AllPlayers     int32 = -1   // every player, as a target group
+	PayloadMax           = 4096 // maximum bytes of payload that the stock clients send
+	FastPayloadMax       = 1200 // a message with more bytes of payload goes by WebSocket
+	ProtocolClient int32 = 2    // client version in LOGIN
 )
 
-// Packet is the only top-level message. At most one of the pointers is set in a received packet; [EncodePacket] writes
-// whatever is set, so a test can build packets that no client would. The JSON tags give its proto3 JSON form.
+// Packet is the only top-level message. In a received packet, at most one of the pointers is set.
+// [EncodePacket] encodes everything that is set, so a test can create packets that no client would send. The
+// JSON tags produce the proto3 JSON form.
 type Packet struct {
 	OpCode         int32
 	SequenceNumber int32
@@ -57,8 +58,8 @@ type Packet struct {
 	RequestGroupMembership *GroupRef
 	GroupMembershipUpdate  *GroupMembershipUpdate
 
-	// UnknownFields lists the numbers of decoded fields that a stock client does not know, those of an inner message
-	// included. It is not encoded.
+	// UnknownFields has the numbers of decoded fields that a stock client does not know, including those of
+	// an inner message. It is not encoded.
 	UnknownFields []int32
 }
 
@@ -78,7 +79,7 @@ type LoginResult struct {
 	ConnectToken   string
 }
 
-// Empty is an inner message without fields: ping, pingResult and udpConnect.
+// Empty is an inner message without fields: ping, pingResult or udpConnect.
 type Empty struct{}
 
 // PlayerRef is the inner message of PLAYER_CONNECT and PLAYER_DISCONNECT.
@@ -108,12 +109,12 @@ type GroupMembershipUpdate struct {
 	Group   int32
 	Players []int32
 
-	// Unpacked is set when players came, or shall be written, one field per element. The TypeScript client cannot
-	// read that form.
+	// Unpacked means that players are encoded with one field per element. The TypeScript client cannot decode
+	// that form.
 	Unpacked bool
 }
 
-// InnerName returns the protobuf name of the inner message that is present, or "".
+// InnerName returns the protobuf name of the inner message, or "" if there is none.
 func (p *Packet) InnerName() string {
 	switch {
 	case p.Login != nil:

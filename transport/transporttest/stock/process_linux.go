@@ -16,25 +16,25 @@ import (
 
 const canRunDTLS = true
 
-// dtlsProcess is a DTLS association kept by a child process. Standard input and output of the child are one packet
-// socket: what is written at once it reads at once, and sends as one record.
+// dtlsProcess is a DTLS association that a child process maintains. Standard input and output of the child
+// are the same packet socket: the child reads each write as a whole and sends it as one record.
 type dtlsProcess struct {
 	server net.Addr
 	pipe   *net.UnixConn
 	end    context.CancelFunc // kills the child
-	in     chan []byte        // received records; closed when the child is gone and reaped
+	in     chan []byte        // received records; closed when the child has exited and was waited for
 	said   *transcript
 	closer sync.Once
 	pid    int
 }
 
-// dialDTLS starts the child and waits for the end of its handshake, or for stop.
+// dialDTLS starts the child, and waits until its handshake ends or stop is closed.
 func dialDTLS(stop <-chan struct{}, d DTLS, to dtlsTarget) (secureConn, error) {
 	caFile, err := anchorFile(to.anchors)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.Remove(caFile) }() // read by the end of the handshake
+	defer func() { _ = os.Remove(caFile) }() // the child has read it by the end of the handshake
 	prog, err := d.program(to, caFile)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func anchorFile(anchors []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// packetPair returns both ends of a packet socket, of which neither survives an exec by itself.
+// packetPair returns both ends of a packet socket. Both are close-on-exec.
 func packetPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -88,7 +88,7 @@ func packetPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	}
 	mine := os.NewFile(uintptr(fds[0]), "packets")
 	theirs = os.NewFile(uintptr(fds[1]), "packets of the child")
-	conn, err := net.FileConn(mine) // a duplicate
+	conn, err := net.FileConn(mine) // duplicates the descriptor
 	_ = mine.Close()
 	if err != nil {
 		_ = theirs.Close()
@@ -109,8 +109,8 @@ func startDTLS(prog program, server net.Addr) (*dtlsProcess, error) {
 	cmd := exec.CommandContext(ctx, prog.path, prog.args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, said
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	// A group of its own: an interrupt from the terminal is for the test, which then closes the socket. That ends the
-	// child too when the test is killed.
+	// The child has its own process group, so an interrupt from the terminal does not reach it. The test
+	// closes the socket, and that ends the child. The same happens if the test is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
@@ -124,18 +124,18 @@ func startDTLS(prog program, server net.Addr) (*dtlsProcess, error) {
 	return p, nil
 }
 
-// pump reads what the child writes until that has gone, and reaps it.
+// pump reads the child's output until the child exits, and waits for it.
 func (p *dtlsProcess) pump(cmd *exec.Cmd, prog program) {
 	defer close(p.in)
 	defer func() { _ = cmd.Wait() }()
-	defer p.end() // nothing more to be had from it
+	defer p.end() // no more output is needed
 	defer func() { _ = p.pipe.Close() }()
 	split := records{chunk: prog.chunk}
 	prologue := prog.prologue
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := p.pipe.Read(buf)
-		if err != nil || n == 0 { // an empty packet is the end
+		if err != nil || n == 0 { // an empty packet marks the end
 			return
 		}
 		written := buf[:n]
@@ -154,7 +154,7 @@ func (p *dtlsProcess) pump(cmd *exec.Cmd, prog program) {
 	}
 }
 
-// drain waits until the child is gone. Nobody else may be reading.
+// drain waits until the child has exited. There must be no other reader.
 func (p *dtlsProcess) drain() {
 	for range p.in {
 	}
@@ -164,7 +164,7 @@ func (p *dtlsProcess) kill() { p.end() }
 
 func (p *dtlsProcess) report() string { return p.said.String() }
 
-// ReadFrom returns one record. It fails when the association has ended and the child is gone.
+// ReadFrom returns one record. It returns an error when the association has ended and the child has exited.
 func (p *dtlsProcess) ReadFrom(b []byte) (int, net.Addr, error) {
 	record, ok := <-p.in
 	if !ok {
@@ -173,7 +173,7 @@ func (p *dtlsProcess) ReadFrom(b []byte) (int, net.Addr, error) {
 	return copy(b, record), p.server, nil
 }
 
-// WriteTo sends b as one record, to the server of the handshake whatever the address.
+// WriteTo sends b as one record to the server of the handshake. It ignores the address.
 func (p *dtlsProcess) WriteTo(b []byte, _ net.Addr) (int, error) {
 	if len(b) == 0 {
 		return 0, errors.New("a record over DTLS must not be empty")
@@ -181,7 +181,8 @@ func (p *dtlsProcess) WriteTo(b []byte, _ net.Addr) (int, error) {
 	return p.pipe.Write(b)
 }
 
-// Close ends the child's input, upon which it sends close-notify and exits; one that does not is killed.
+// Close closes the child's input. The child then sends a close-notify and exits. If it does not, it is
+// killed.
 func (p *dtlsProcess) Close() error {
 	p.closer.Do(func() {
 		_ = p.pipe.CloseWrite()
@@ -190,16 +191,16 @@ func (p *dtlsProcess) Close() error {
 	return nil
 }
 
-// LocalAddr is nil: only the child knows.
+// LocalAddr returns nil, because only the child knows the address.
 func (p *dtlsProcess) LocalAddr() net.Addr { return nil }
 
 func (p *dtlsProcess) SetDeadline(t time.Time) error      { return p.pipe.SetDeadline(t) }
 func (p *dtlsProcess) SetReadDeadline(t time.Time) error  { return p.pipe.SetReadDeadline(t) }
 func (p *dtlsProcess) SetWriteDeadline(t time.Time) error { return p.pipe.SetWriteDeadline(t) }
 
-// transcript keeps the beginning of what a program says, and notes when it says the mark.
+// transcript stores the beginning of a program's output, and detects the mark in it.
 type transcript struct {
-	ready chan struct{} // closed at the mark
+	ready chan struct{} // closed when the mark appears
 	mark  []byte
 
 	mu   sync.Mutex
@@ -209,7 +210,7 @@ type transcript struct {
 
 const transcriptMax = 16 << 10
 
-// Write implements io.Writer for the error output.
+// Write implements io.Writer for the standard error of the child.
 func (t *transcript) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -225,7 +226,8 @@ func (t *transcript) addLocked(b []byte) {
 	}
 }
 
-// until takes output that ends with the mark and returns what follows, and whether the mark is still to come.
+// until consumes output up to and including the mark. It returns the remaining bytes, and whether the mark is
+// still missing.
 func (t *transcript) until(b []byte) (rest []byte, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,17 +9,18 @@ import (
 	"sync"
 )
 
-// Stack names the program that speaks DTLS for the client: one that shares nothing with the server under test.
+// Stack selects the program that implements DTLS for the client. It shares no code with the server under
+// test.
 type Stack int
 
-// The stacks. The zero value in [DTLS] stands for OpenSSL.
+// The stacks. The zero value in [DTLS] means OpenSSL.
 const (
-	OpenSSL Stack = iota + 1 // openssl s_client; a record is told from the next
-	GnuTLS                   // gnutls-cli; units are told apart by their length alone
+	OpenSSL Stack = iota + 1 // openssl s_client, whose output shows the boundaries of records
+	GnuTLS                   // gnutls-cli, whose output has no record boundaries, so units are separated by their length only
 )
 
-// Cipher is what the client offers; key exchange and signature are ECDHE and ECDSA in any case. The zero value in
-// [DTLS] stands for both.
+// Cipher is what the client offers. Key exchange and signature are always ECDHE and ECDSA. The zero value in
+// [DTLS] means both ciphers.
 type Cipher int
 
 // The ciphers.
@@ -28,7 +29,8 @@ const (
 	AES128GCM                   // AES-128-GCM
 )
 
-// HasOpenSSL returns the path of an openssl that [OpenSSL] can use, or the reason why there is none, for a skip.
+// HasOpenSSL returns the path of an openssl that [OpenSSL] can use. If there is none, it returns the reason,
+// for skipping a test.
 func HasOpenSSL() (path, reason string) { return hasOpenSSL() }
 
 // HasGnuTLS is HasOpenSSL for [GnuTLS].
@@ -39,7 +41,8 @@ var (
 	hasGnuTLS  = lookFor("gnutls-cli", []string{"--help"}, "--udp", "--mtu", "--sni-hostname", "--verify-hostname")
 )
 
-// lookFor returns a function that finds the program once and for all, if its help knows all options.
+// lookFor returns a function that finds the program, once per process, and checks that its help lists all
+// options.
 func lookFor(name string, help []string, options ...string) func() (path, reason string) {
 	return sync.OnceValues(func() (string, string) {
 		if !canRunDTLS {
@@ -59,14 +62,15 @@ func lookFor(name string, help []string, options ...string) func() (path, reason
 	})
 }
 
-// program is how to run one of the stacks.
+// program describes how to run a stack.
 type program struct {
 	path  string
 	args  []string
-	ready string // what it prints last of a handshake with a verified server
-	// prologue means that ready comes on the standard output, before the first record, not on the error output.
+	ready string // text that it prints at the end of a handshake with a verified server
+	// prologue means that ready is printed on the standard output, before the first record, and not on the
+	// standard error.
 	prologue bool
-	chunk    int // see records
+	chunk    int // see records.chunk
 }
 
 func (d DTLS) program(to dtlsTarget, caFile string) (program, error) {
@@ -86,7 +90,7 @@ func (d DTLS) openssl(to dtlsTarget, caFile string) (program, error) {
 	args := []string{
 		"s_client", "-dtls1_2", "-connect", to.server.String(), "-cipher", cipher,
 		"-CAfile", caFile, "-no-CApath", "-verify_return_error", "-verify_hostname", to.name, "-servername", to.name,
-		"-brief", "-nocommands", "-no_ign_eof", "-nbio", // nbio: a record that cannot be read must not stop the other direction
+		"-brief", "-nocommands", "-no_ign_eof", "-nbio", // nbio: while a record is incomplete, the other direction must not stop
 	}
 	if to.local != "" {
 		args = append(args, "-bind", to.local)

@@ -5,24 +5,24 @@ import (
 	"errors"
 )
 
-// records puts the output of a DTLS program together to what the server sent.
+// records reassembles what the server sent from the output of a DTLS program.
 type records struct {
-	// chunk is how much of a record the program writes at a time. Zero means that its writes say nothing about
-	// records: then units are cut out by their length alone.
+	// chunk is the maximum number of bytes that the program writes at a time. Zero means that its writes do
+	// not show the boundaries of records; units are then separated by their length only.
 	chunk int
 	buf   []byte
 }
 
-const recordsMax = 1 << 17 // bytes kept of something without an end
+const recordsMax = 1 << 17 // maximum bytes of a unit without an end
 
 var errRecords = errors.New("the server's records make no units")
 
-// add takes one write of the program and returns the records, or units, that are complete by it.
+// add adds one write of the program. It returns the records, or units, that are now complete.
 func (r *records) add(written []byte) (done [][]byte, err error) {
 	r.buf = append(r.buf, written...)
 	if r.chunk > 0 {
 		if size, ok := unitSize(r.buf); len(written) >= r.chunk && ok && len(r.buf) < size && size <= recordsMax {
-			return nil, nil // a full write in the middle of a unit: the record goes on
+			return nil, nil // a full write in the middle of a unit: the record continues in the next write
 		}
 		done = append(done, r.buf)
 		r.buf = nil
@@ -41,8 +41,8 @@ func (r *records) add(written []byte) (done [][]byte, err error) {
 	}
 }
 
-// unitSize returns the bytes of the unit that b begins with, length included, and whether b tells. What cannot be a
-// length counts as endless.
+// unitSize returns the size of the unit at the beginning of b, including its length prefix. ok is false if b
+// is too short to know. An invalid length counts as an endless unit.
 func unitSize(b []byte) (int, bool) {
 	length, n := binary.Uvarint(b)
 	switch {

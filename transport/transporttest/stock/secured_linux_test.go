@@ -24,12 +24,12 @@ import (
 	"time"
 )
 
-// identity is a CA and a certificate of it for game.example.
+// identity is a CA, and a certificate for game.example that it has issued.
 type identity struct {
 	ca    []byte // PEM
 	roots *x509.CertPool
 	leaf  tls.Certificate
-	file  string // certificate and key
+	file  string // file with certificate and key
 }
 
 func newIdentity(t *testing.T) identity {
@@ -78,7 +78,8 @@ func newIdentity(t *testing.T) identity {
 	return id
 }
 
-// dtlsPeer is the server's end of the fast channel: an openssl s_server, which is not the host's DTLS.
+// dtlsPeer is the server's end of the fast channel. It is an openssl s_server, so it does not use the host's
+// DTLS library.
 type dtlsPeer struct {
 	t    *testing.T
 	pipe *net.UnixConn
@@ -94,7 +95,7 @@ func needOpenSSL(t *testing.T) string {
 	return path
 }
 
-// serveDTLS serves the given number of associations, one after the other, and ends.
+// serveDTLS serves the given number of associations one after the other, and then ends.
 func serveDTLS(t *testing.T, id identity, associations int) *dtlsPeer {
 	t.Helper()
 	path := needOpenSSL(t)
@@ -120,7 +121,7 @@ func serveDTLS(t *testing.T, id identity, associations int) *dtlsPeer {
 	return &dtlsPeer{t: t, pipe: pipe, port: port}
 }
 
-// freePort returns a UDP port, and the socket that was bound to it and is closed with the test or before.
+// freePort returns a free UDP port, and the closed socket that was bound to it.
 func freePort(t *testing.T) (net.PacketConn, int32) {
 	t.Helper()
 	u, port := listenPeer(t, system{})
@@ -128,7 +129,7 @@ func freePort(t *testing.T) (net.PacketConn, int32) {
 	return u.conn, port
 }
 
-// bound looks whether anybody has the UDP port of 127.0.0.1, without taking it.
+// bound reports whether a socket is bound to the UDP port of 127.0.0.1. It does not bind the port itself.
 func bound(t *testing.T, port int32) bool {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/udp")
@@ -148,7 +149,8 @@ func (d *dtlsPeer) read(p *peer) Packet {
 	return p.decode(bytes.Clone(buf[:n]))
 }
 
-// silent wants no record for a moment; ended wants the end of the association within it.
+// silent fails the test if a record arrives for a moment. With ended, the association must end within a
+// minute.
 func (d *dtlsPeer) silent(ended bool) {
 	d.t.Helper()
 	wait := 300 * time.Millisecond
@@ -172,7 +174,7 @@ func (d *dtlsPeer) write(record []byte) {
 	}
 }
 
-// dialSecured opens wss with everything checked against the identity.
+// dialSecured opens wss and verifies everything with the identity.
 func dialSecured(t *testing.T, id identity, opts Options) (*Client, *peer) {
 	t.Helper()
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{id.leaf}})
@@ -195,7 +197,7 @@ func verified(success bool, number int32) Packet {
 	}
 }
 
-// soon bounds what a test waits for.
+// soon returns a context with the timeout of the test's waits.
 func soon(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -213,7 +215,8 @@ func childOf(t *testing.T, c *Client) int {
 	return fast.first.(*dtlsProcess).pid
 }
 
-// children returns what follows the process id in the status of every child of the test, zombies included.
+// children returns the part of /proc/<pid>/stat after the process name for every child of the test, including
+// zombies.
 func children(t *testing.T) (found []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -223,9 +226,9 @@ func children(t *testing.T) (found []string) {
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // it ended just now
+			continue // the process has just ended
 		}
-		_, after, _ := strings.Cut(string(text), ") ") // state and parent
+		_, after, _ := strings.Cut(string(text), ") ") // begins with the state and the parent
 		if f := strings.Fields(after); len(f) > 1 && f[1] == fmt.Sprint(os.Getpid()) {
 			found = append(found, string(text))
 		}
@@ -240,7 +243,7 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// unlessShort skips what runs further programs: with -short, TestSecured shows that they work.
+// unlessShort skips a test that runs further programs. With -short, TestSecured covers them.
 func unlessShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -285,7 +288,7 @@ func TestSecured(t *testing.T) {
 				t.Errorf("the handshake was %s", report)
 			}
 
-			// The first record, and the only one for now, is VERIFY_IDENTITY.
+			// The first record is VERIFY_IDENTITY, and it is the only one so far.
 			want := Packet{
 				OpCode: OpVerifyIdentity, Sender: 7, Payload: []byte("\x00\xffhello\r\n"),
 				VerifyIdentity: &VerifyIdentity{PeerID: 7, ConnectToken: "token-1"},
@@ -304,9 +307,9 @@ func TestSecured(t *testing.T) {
 			}
 			again := verified(true, 0)
 			again.Reliable = true
-			p.send(again) // by WebSocket too, as D-108 has it
+			p.send(again) // repeated on the WebSocket, as in D-108
 
-			// A burst: one record each, numbered, whatever the bytes.
+			// A burst of messages: each is one record with its number, whatever the bytes.
 			const burst = 40
 			payload := make([]byte, FastPayloadMax)
 			for i := range payload {
@@ -333,7 +336,7 @@ func TestSecured(t *testing.T) {
 				t.Errorf("too large for fast: %v", err)
 			}
 
-			// The other way, and the rule of numbers.
+			// The other direction, and the rule for sequence numbers.
 			for i := range burst {
 				d.send(Packet{OpCode: 30, SequenceNumber: int32(i + 1), TargetPlayer: 7, Sender: 2, Payload: payload[:i*FastPayloadMax/(burst-1)]})
 			}
@@ -358,7 +361,7 @@ func TestSecured(t *testing.T) {
 			pid := childOf(t, client)
 			client.Close()
 			gone(t, pid)
-			d.silent(true) // s_server ends with the close-notify
+			d.silent(true) // the close-notify ends s_server
 			if leftover, _ := filepath.Glob(filepath.Join(os.TempDir(), "stock-ca-*")); len(leftover) > 0 {
 				t.Errorf("left behind: %v", leftover)
 			}
@@ -366,7 +369,7 @@ func TestSecured(t *testing.T) {
 	}
 }
 
-// securedClient is a client that has sent VERIFY_IDENTITY, and the two ends of the server.
+// securedClient returns a client that has sent VERIFY_IDENTITY, and both ends of the server.
 func securedClient(t *testing.T, edit func(*Options)) (*Client, *peer, *dtlsPeer, identity) {
 	t.Helper()
 	id := newIdentity(t)
@@ -443,7 +446,7 @@ func TestKillIsSilent(t *testing.T) {
 	pid := childOf(t, c)
 	c.Kill()
 	gone(t, pid)
-	d.silent(false) // s_server would end with a close-notify
+	d.silent(false) // a close-notify would end s_server
 }
 
 func TestServerEndsTheAssociation(t *testing.T) {
@@ -454,7 +457,7 @@ func TestServerEndsTheAssociation(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := childOf(t, c)
-	_ = d.pipe.CloseWrite() // s_server says close-notify
+	_ = d.pipe.CloseWrite() // makes s_server send a close-notify
 	if err := c.AwaitFastEnd(soon(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -476,8 +479,8 @@ func TestWhatTheHandshakeRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		caCert []byte
 		stack  Stack
-		dtls   identity // of the DTLS server
-		whole  bool     // caCert is good as text
+		dtls   identity // identity of the DTLS server
+		whole  bool     // whether caCert is well-formed
 	}{
 		"empty":                       {nil, OpenSSL, id, false},
 		"anchors of somebody else":    {other.ca, OpenSSL, id, true},
@@ -518,7 +521,8 @@ func TestWhatTheHandshakeRefuses(t *testing.T) {
 	}
 }
 
-// TestNamesAreComparedAsMbedTLSDoes: the certificate carries 127.0.0.1, but as an IP address.
+// TestNamesAreComparedAsMbedTLSDoes: the certificate contains 127.0.0.1 as an IP address, and mbed TLS
+// compares DNS names only.
 func TestNamesAreComparedAsMbedTLSDoes(t *testing.T) {
 	unlessShort(t)
 	needOpenSSL(t)

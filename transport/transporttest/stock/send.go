@@ -7,22 +7,23 @@ import (
 	"net"
 )
 
-// Message is a message of the game to other players or to the server.
+// Message is a game message to other players or to the server.
 type Message struct {
 	OpCode       int32
 	TargetPlayer int32
-	TargetGroup  int32 // 0 means no group; in the TypeScript flavor it means group -1, the default there
+	TargetGroup  int32 // 0 means no group; in the TypeScript flavor, it means the default, group -1
 	Payload      []byte
-	Reliable     bool // the intent; stock messages default to fast
+	Reliable     bool // the intent; fast is the default of stock messages
 
-	Via      Channel // forces the channel instead of choosing it; UDP and DTLS both mean the fast channel
+	Via      Channel // channel to use instead of the chosen one; UDP and DTLS both mean the fast channel
 	Sender   *int32  // forged sender; nil means the own id
-	Sequence *int32  // forged number on UDP, which leaves the counter alone; nil means the next one
-	NoLimit  bool    // send a payload above PayloadMax, which the SDKs refuse
+	Sequence *int32  // forged sequence number on UDP, which does not change the counter; nil means the next number
+	NoLimit  bool    // allow a payload above PayloadMax, which the SDKs refuse
 }
 
-// Send sends a message. It goes by WebSocket when the intent is reliable, the fast channel is not up or the payload is
-// above FastPayloadMax, else by UDP or DTLS; reliable in the packet names the channel.
+// Send sends a message. It uses the WebSocket if the intent is reliable, if the fast channel is not up, or if
+// the payload is above FastPayloadMax. Otherwise it uses UDP or DTLS. The packet's reliable flag says which
+// channel was used.
 func (c *Client) Send(m Message) error {
 	if len(m.Payload) > PayloadMax && !m.NoLimit {
 		return fmt.Errorf("stock: send: %w: %d bytes", ErrPayloadTooLarge, len(m.Payload))
@@ -45,12 +46,13 @@ func (c *Client) Send(m Message) error {
 	return c.sendVia(p, via, m.Sequence)
 }
 
-// SendEvent sends a message without payload to the server, with intent fast, as the SDK call of that name does.
+// SendEvent sends a message without payload to the server with intent fast, like the SDK call of the same
+// name.
 func (c *Client) SendEvent(opCode int32) error {
 	return c.Send(Message{OpCode: opCode, TargetPlayer: ServerID})
 }
 
-// choose is the rule of the stock client for the channel of a message.
+// choose returns the channel that the stock client would use for a message.
 func (c *Client) choose(reliable bool, payload int) Channel {
 	if reliable || payload > FastPayloadMax || c.Status() != StatusConnectedSendFast {
 		return ChannelWebSocket
@@ -58,7 +60,7 @@ func (c *Client) choose(reliable bool, payload int) Channel {
 	return c.fastVia()
 }
 
-// fastVia is the kind of fast channel that this client has.
+// fastVia returns the kind of this client's fast channel.
 func (c *Client) fastVia() Channel {
 	if c.opts.secured() {
 		return ChannelDTLS
@@ -77,11 +79,11 @@ func (c *Client) sendVia(p Packet, via Channel, sequence *int32) error {
 	return wrapSend(fast.send(p, sequence))
 }
 
-// SendPacket sends p as it is, whatever it contains, by the given channel: WebSocket or the fast channel, be it UDP or
-// DTLS. On the latter it gets the next sequence number.
+// SendPacket sends p unchanged on the given channel: the WebSocket, or the fast channel (UDP or DTLS). On the
+// fast channel it gets the next sequence number.
 func (c *Client) SendPacket(p Packet, via Channel) error { return c.sendVia(p, via, nil) }
 
-// SendLogin sends the LOGIN of this kind of client. Dial has done so already unless Options.NoLogin is set.
+// SendLogin sends the LOGIN of this flavor. Dial has already done so, unless Options.NoLogin is set.
 func (c *Client) SendLogin() error {
 	unit := EncodeUnit(LoginPacket(c.opts.Flavor, c.session, c.opts.Payload))
 	if c.opts.FragmentLogin > 0 {
@@ -90,7 +92,7 @@ func (c *Client) SendLogin() error {
 	return c.SendRawReliable(unit)
 }
 
-// SendUDPConnect sends one UDP_CONNECT besides those of the handshake.
+// SendUDPConnect sends one UDP_CONNECT in addition to those of the handshake.
 func (c *Client) SendUDPConnect() error {
 	fast := c.fastChannel()
 	if fast == nil {
@@ -104,29 +106,29 @@ func (c *Client) SendClientAck() error {
 	return c.SendPacket(c.handshakePacket(OpClientAck), c.fastVia())
 }
 
-// SendPing sends the packet ping (op code -2), which no known client does, by the given channel.
+// SendPing sends the packet ping (op code -2) on the given channel. No known client sends it.
 func (c *Client) SendPing(via Channel) error {
 	return c.SendPacket(Packet{
 		OpCode: OpPing, TargetPlayer: ServerID, Sender: c.PeerID(), Reliable: via == ChannelWebSocket, Ping: &Empty{},
 	}, via)
 }
 
-// JoinGroup asks to join a group. Like the SDK it has the intent fast and goes by UDP (DTLS) once that is up; a channel given
-// as via is used instead. The TypeScript flavor has no groups and returns [ErrUnsupported].
+// JoinGroup requests to join a group. Like the SDK, it has the intent fast and uses UDP (DTLS) if that is up,
+// unless via names a channel. The TypeScript flavor has no groups and returns [ErrUnsupported].
 func (c *Client) JoinGroup(group int32, via ...Channel) error {
 	return c.sendGroup(Packet{OpCode: OpJoinGroup, JoinGroup: &GroupRef{Group: group}}, via, func() {
 		c.setGroupLocked(group, true)
 	})
 }
 
-// LeaveGroup asks to leave a group; see [Client.JoinGroup] for the channel.
+// LeaveGroup requests to leave a group. See [Client.JoinGroup] for the channel.
 func (c *Client) LeaveGroup(group int32, via ...Channel) error {
 	return c.sendGroup(Packet{OpCode: OpLeaveGroup, LeaveGroup: &GroupRef{Group: group}}, via, func() {
 		c.setGroupLocked(group, false)
 	})
 }
 
-// RequestMembership asks for the members of a group; see [Client.JoinGroup] for the channel.
+// RequestMembership requests the members of a group. See [Client.JoinGroup] for the channel.
 func (c *Client) RequestMembership(group int32, via ...Channel) error {
 	return c.sendGroup(Packet{
 		OpCode: OpRequestGroupMembership, RequestGroupMembership: &GroupRef{Group: group},
@@ -143,12 +145,12 @@ func (c *Client) sendGroup(p Packet, via []Channel, remember func()) error {
 	}
 	p.TargetPlayer, p.Sender, p.Reliable = ServerID, c.PeerID(), channel == ChannelWebSocket
 	c.mu.Lock()
-	remember() // before the send: an update that answers it must come later
+	remember() // before sending, so that an update in response comes later
 	c.mu.Unlock()
 	return c.sendVia(p, channel, nil)
 }
 
-// SendRawReliable sends bytes as one binary WebSocket message. For a valid one pass the result of [Unit].
+// SendRawReliable sends bytes as one binary WebSocket message. A valid message is the result of [Unit].
 func (c *Client) SendRawReliable(unit []byte) error {
 	return c.sentMessage(c.ws.writeFrame(FrameBinary, unit))
 }
@@ -170,10 +172,10 @@ func (c *Client) SendRawFast(datagram []byte) error {
 	return wrapSend(fast.sendRaw(datagram))
 }
 
-// SendFrames writes bytes into the TCP stream as they are, for broken WebSocket frames; see [Frame].
+// SendFrames writes bytes to the TCP stream unchanged, for invalid WebSocket frames; see [Frame].
 func (c *Client) SendFrames(raw []byte) error { return wrapSend(c.ws.write(raw, false)) }
 
-// Ping sends a WebSocket ping frame, as the C# client's library does on its own, and waits for the pong with the same
+// Ping sends a WebSocket ping frame, like the C# client's library, and waits for the pong with the same
 // payload.
 func (c *Client) Ping(ctx context.Context, payload string) error {
 	pong := make(chan struct{})
@@ -204,8 +206,9 @@ func (c *Client) Ping(ctx context.Context, payload string) error {
 	}
 }
 
-// PauseReading stops the reading of the WebSocket, pings included, until [Client.ResumeReading]: a slow reader, or a
-// client that vanished without a trace. One frame and a few kilobytes may still leave the kernel.
+// PauseReading stops reading the WebSocket, including pings, until [Client.ResumeReading]. It imitates a slow
+// reader, or a client that has vanished silently. One frame and a few kilobytes may still be read from the
+// kernel.
 func (c *Client) PauseReading() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,8 +227,9 @@ func (c *Client) ResumeReading() {
 	}
 }
 
-// RebindUDP goes on from another local socket with the same counters, as if a NAT had changed its mind. It sends
-// nothing. An empty local address means the same IP and any port. With DTLS it returns [ErrUnsupported].
+// RebindUDP continues on another local socket with the same sequence numbers, as after a NAT rebinding. It
+// sends nothing. An empty local address means the same IP address and any port. With DTLS it returns
+// [ErrUnsupported].
 func (c *Client) RebindUDP(local string) error {
 	fast := c.fastChannel()
 	if fast == nil {
@@ -249,14 +253,16 @@ func (c *Client) RebindUDP(local string) error {
 	return nil
 }
 
-// CloseUDP closes the fast channel alone, DTLS with a close-notify. The status stays, as the SDK does not notice.
+// CloseUDP closes only the fast channel; for DTLS it sends a close-notify. As in the SDK, the status does not
+// change.
 func (c *Client) CloseUDP() {
 	if fast := c.fastChannel(); fast != nil {
 		fast.shut(false)
 	}
 }
 
-// UDPLocalAddr returns the local address of the fast channel, nil without one and with DTLS.
+// UDPLocalAddr returns the local address of the fast channel. It returns nil without a fast channel, and with
+// DTLS.
 func (c *Client) UDPLocalAddr() net.Addr {
 	if fast := c.fastChannel(); fast != nil {
 		return fast.localAddr()

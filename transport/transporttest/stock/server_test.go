@@ -17,13 +17,13 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// patience ends a test that hangs.
+// patience is the timeout of a test that hangs.
 const patience = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// peer is the server's end of one connection, written by hand so that the client is not tested against itself. Its
-// methods fail the test and must run in the test's goroutine.
+// peer is the server's end of a connection. It has its own code, so that the client is not tested against
+// itself. Its methods fail the test and must be called from the test's goroutine.
 type peer struct {
 	t    *testing.T
 	conn net.Conn
@@ -31,14 +31,15 @@ type peer struct {
 	req  *http.Request
 }
 
-// frame is what peer reads: unmasked payload and the bare header bits.
+// frame is a frame that peer has read: the unmasked payload and the bits of the header.
 type frame struct {
 	first   byte
 	masked  bool
 	payload []byte
 }
 
-// answer upgrades a connection. The accept key is computed from what the client sent, with edit applied to the header.
+// answer upgrades a connection. It computes the accept key from the client's request, and applies edit to the
+// response header.
 func answer(conn net.Conn, edit func(http.Header)) (*bufio.Reader, *http.Request, error) {
 	br := bufio.NewReader(conn)
 	req, err := http.ReadRequest(br)
@@ -64,14 +65,14 @@ func answer(conn net.Conn, edit func(http.Header)) (*bufio.Reader, *http.Request
 	return br, req, err
 }
 
-// machine is a network in memory that delivers at once.
+// machine returns an in-memory network that delivers immediately.
 func machine(t *testing.T) memnet.Machine {
 	network := memnet.New(memnet.Seed(t))
 	t.Cleanup(network.Close)
 	return network.Machine()
 }
 
-// dial starts a client against a peer in memory. Neither outlives the test.
+// dial starts a client and an in-memory peer. Both end with the test.
 func dial(t *testing.T, opts Options) (*Client, *peer) {
 	t.Helper()
 	return dialIn(t, machine(t), opts)
@@ -87,7 +88,7 @@ func dialIn(t *testing.T, m memnet.Machine, opts Options) (*Client, *peer) {
 	return dialOn(t, ln, opts)
 }
 
-// dialOn is dial on a listener of the test's, which it closes.
+// dialOn is dial with a listener of the test, which dialOn closes.
 func dialOn(t *testing.T, ln net.Listener, opts Options) (*Client, *peer) {
 	t.Helper()
 	defer func() { _ = ln.Close() }()
@@ -155,7 +156,7 @@ func (p *peer) tryRead() (frame, error) {
 	return f, err
 }
 
-// packet reads a whole binary message with one unit.
+// packet reads a binary message that consists of one unit.
 func (p *peer) packet() Packet {
 	p.t.Helper()
 	f := p.read()
@@ -178,7 +179,7 @@ func (p *peer) decode(unit []byte) Packet {
 	return packet
 }
 
-// write sends frames given as raw bytes.
+// write writes raw bytes of frames.
 func (p *peer) write(raw ...[]byte) {
 	p.t.Helper()
 	for _, b := range raw {
@@ -199,7 +200,7 @@ func (p *peer) send(packet Packet) {
 	p.write(append(binary.BigEndian.AppendUint16([]byte{0x82, 126}, uint16(len(unit))), unit...))
 }
 
-// short builds an unmasked frame of up to 125 bytes by hand.
+// short encodes an unmasked frame of up to 125 bytes.
 func short(first byte, payload []byte) []byte {
 	return append([]byte{first, byte(len(payload))}, payload...)
 }
@@ -211,7 +212,7 @@ func loginResponse(id, fastPort int32) Packet {
 	}
 }
 
-// login does the login of the client as peer 1.
+// login logs the client in as peer 1.
 func login(t *testing.T, c *Client, p *peer, fastPort int32) {
 	t.Helper()
 	p.packet()

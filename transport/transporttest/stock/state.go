@@ -22,7 +22,8 @@ func (c *Client) notifyLocked() {
 	}
 }
 
-// await waits until ready, called with the lock held, returns true or an error, or the connection is over.
+// await waits until ready returns true or an error, or the connection ends. ready is called with the lock
+// held.
 func (c *Client) await(ctx context.Context, what string, ready func() (bool, error)) error {
 	for {
 		c.mu.Lock()
@@ -45,9 +46,10 @@ func (c *Client) await(ctx context.Context, what string, ready func() (bool, err
 	}
 }
 
-// AwaitLogin waits for LOGIN_RESPONSE and takes it from the queue. On success false it returns the result together with
-// [ErrLoginRefused], and with [ErrNoAnchors] when the C# client would have thrown for want of caCert. In the secured mode
-// it returns when the DTLS handshake is over, whatever came of that.
+// AwaitLogin waits for LOGIN_RESPONSE and takes it from the queue. If success is false, it returns the result
+// and [ErrLoginRefused]. If the C# client would have thrown because caCert is missing, it returns the result
+// and [ErrNoAnchors]. In the secured mode, it returns after the DTLS handshake, whether that succeeded or
+// not.
 func (c *Client) AwaitLogin(ctx context.Context) (LoginResult, error) {
 	if err := c.await(ctx, "await login", func() (bool, error) { return c.login != nil, nil }); err != nil {
 		return LoginResult{}, err
@@ -65,9 +67,10 @@ func (c *Client) AwaitLogin(ctx context.Context) (LoginResult, error) {
 	return result, nil
 }
 
-// AwaitFast waits until SERVER_ACK was received and CLIENT_ACK sent, or VERIFY_IDENTITY_RESPONSE with success in the
-// secured mode, and takes SERVER_ACK or VERIFY_IDENTITY_RESPONSE from the queue (the latter's repetition by WebSocket may
-// come later). It fails with [ErrNoFast] if that cannot happen.
+// AwaitFast waits until SERVER_ACK was received and CLIENT_ACK sent or, in the secured mode, until
+// VERIFY_IDENTITY_RESPONSE was received with success. It takes the received packet from the queue; a
+// repetition of VERIFY_IDENTITY_RESPONSE by WebSocket may come later. If the fast channel cannot come up, it
+// returns [ErrNoFast].
 func (c *Client) AwaitFast(ctx context.Context) error {
 	err := c.await(ctx, "await fast channel", func() (bool, error) {
 		switch {
@@ -87,8 +90,9 @@ func (c *Client) AwaitFast(ctx context.Context) error {
 	return err
 }
 
-// AwaitFastEnd waits until the DTLS association of the present login has ended, by either side, and its program is gone.
-// The status stays, as the SDK does not notice. It fails with [ErrNoFast] where there never was one.
+// AwaitFastEnd waits until the DTLS association of the current login has ended, by either side, and its
+// program has exited. The status does not change, because the SDK does not notice either. If there never was
+// an association, it returns [ErrNoFast].
 func (c *Client) AwaitFastEnd(ctx context.Context) error {
 	return c.await(ctx, "await end of DTLS", func() (bool, error) {
 		if c.fast == nil || c.fast.via != ChannelDTLS {
@@ -98,7 +102,7 @@ func (c *Client) AwaitFastEnd(ctx context.Context) error {
 	})
 }
 
-// fastEnded notes that nothing more can come by the channel.
+// fastEnded records that the channel can receive nothing more.
 func (c *Client) fastEnded(fast *fastChannel) {
 	fast.shut(false)
 	c.mu.Lock()
@@ -109,8 +113,8 @@ func (c *Client) fastEnded(fast *fastChannel) {
 	c.notifyLocked()
 }
 
-// AwaitClose waits until the connection has ended, whoever ended it. It returns nil then; see [Client.CloseStatus] and
-// [Client.Err] for how.
+// AwaitClose waits until the connection has ended, by either side. It then returns nil. [Client.CloseStatus]
+// and [Client.Err] say how it ended.
 func (c *Client) AwaitClose(ctx context.Context) error {
 	select {
 	case <-c.done:
@@ -126,18 +130,19 @@ func (c *Client) dropPending(opCode int32) {
 	c.pending = slices.DeleteFunc(c.pending, func(e Event) bool { return e.Err == nil && e.OpCode == opCode })
 }
 
-// Done returns a channel that is closed when the connection has ended and all goroutines of the client with it.
+// Done returns a channel that is closed when the connection and all goroutines of the client have ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Err returns nil while the connection lives and after a close frame of the server, else the reason of its end.
+// Err returns the reason of the connection's end. It returns nil while the connection is open, and after a
+// close frame of the server.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// CloseStatus returns code and reason of the close frame received from the server, the echo of ours included; ok is
-// false without one. A close frame without code counts as 1005.
+// CloseStatus returns the code and the reason of the close frame received from the server, which may be the
+// echo of the client's. ok is false if none was received. The code is 1005 for a close frame without a code.
 func (c *Client) CloseStatus() (code int, reason string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +169,7 @@ func (c *Client) Status() Status {
 	return c.status
 }
 
-// PeerID returns the own id, 0 before login.
+// PeerID returns the client's own id, or 0 before the login.
 func (c *Client) PeerID() int32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,8 +183,8 @@ func (c *Client) LoggedIn() bool {
 	return c.login != nil && c.login.Success
 }
 
-// Groups returns the groups the client believes to be in, in ascending order. As in the SDK the belief changes with the
-// request already and is corrected by the next membership update.
+// Groups returns the groups in which the client believes to be, in ascending order. As in the SDK, a request
+// changes this immediately, and the next membership update corrects it.
 func (c *Client) Groups() []int32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,8 +12,8 @@ const (
 	datagramBuffer = 64 << 10
 )
 
-// RetryDelay returns how long the stock client waits after UDP_CONNECT number n, counted from 0, before it sends the
-// next: 100 ms doubling up to 5 s.
+// RetryDelay returns how long the stock client waits after the n-th UDP_CONNECT, counted from 0, before it
+// sends the next one: 100 ms, doubled each time, up to 5 s.
 func RetryDelay(n int) time.Duration {
 	if n >= 6 { // 100 ms x 2^6 is above the limit
 		return retryMax
@@ -21,19 +21,20 @@ func RetryDelay(n int) time.Duration {
 	return retryFirst << max(n, 0)
 }
 
-// fastChannel is the UDP or DTLS side of one login. A new LOGIN_RESPONSE replaces it by a new one, with fresh counters.
+// fastChannel is the UDP or DTLS side of one login. A new LOGIN_RESPONSE replaces it by a new one with new
+// counters.
 type fastChannel struct {
 	client *Client
 	via    Channel        // ChannelUDP or ChannelDTLS
-	first  net.PacketConn // the socket it began with
+	first  net.PacketConn // its first socket
 	acked  chan struct{}  // closed when the first SERVER_ACK was handled
 	stop   chan struct{}  // closed by shut
 
 	mu      sync.Mutex
-	conn    net.PacketConn // replaced by rebind
-	server  net.Addr       // follows the source of the last datagram, as the .NET client does
-	next    int32          // number of the next packet sent
-	highest int32          // highest number received
+	conn    net.PacketConn // rebind replaces it
+	server  net.Addr       // source of the last datagram, as in the .NET client
+	next    int32          // sequence number of the next sent packet
+	highest int32          // highest received sequence number
 	shutYet bool
 	isAcked bool
 }
@@ -45,7 +46,8 @@ func newFastChannel(c *Client, conn net.PacketConn, server net.Addr, via Channel
 	}
 }
 
-// send numbers p and sends it. Number and position on the wire agree because both happen under the lock.
+// send numbers p and sends it. It does both under the lock, so packets are sent in the order of their
+// numbers.
 func (f *fastChannel) send(p Packet, sequence *int32) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +86,7 @@ func (f *fastChannel) sendConnect() error {
 	return f.send(f.client.handshakePacket(OpUDPConnect), nil)
 }
 
-// connectLoop repeats UDP_CONNECT until it is answered. The first one was sent by whoever started the loop.
+// connectLoop repeats UDP_CONNECT until it is answered. The caller has sent the first one.
 func (f *fastChannel) connectLoop() {
 	for n := 0; ; n++ {
 		timer := time.NewTimer(RetryDelay(n))
@@ -96,12 +98,12 @@ func (f *fastChannel) connectLoop() {
 			timer.Stop()
 			return
 		case <-timer.C:
-			_ = f.sendConnect() // counted; the stock client goes on too
+			_ = f.sendConnect() // an error is counted; the stock client continues as well
 		}
 	}
 }
 
-// readLoop receives from one socket until that socket is closed. With DTLS the program behind it has ended then.
+// readLoop receives from a socket until the socket is closed. With DTLS, the program has exited then.
 func (f *fastChannel) readLoop(conn net.PacketConn) {
 	if f.via == ChannelDTLS {
 		defer f.client.fastEnded(f)
@@ -116,7 +118,7 @@ func (f *fastChannel) readLoop(conn net.PacketConn) {
 	}
 }
 
-// fresh applies the sequence rule to a received number and remembers where the datagram came from.
+// fresh checks the sequence number of a received datagram, and records where the datagram came from.
 func (f *fastChannel) fresh(number int32, from net.Addr) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +130,7 @@ func (f *fastChannel) fresh(number int32, from net.Addr) bool {
 	return true
 }
 
-// ack notes the first SERVER_ACK and reports whether this was it.
+// ack records the first SERVER_ACK. It returns false for later ones.
 func (f *fastChannel) ack() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +142,7 @@ func (f *fastChannel) ack() bool {
 	return true
 }
 
-// rebind goes on from another socket with the same counters. It reports false when the channel is shut.
+// rebind continues on another socket with the same counters. It returns false if the channel is shut.
 func (f *fastChannel) rebind(conn net.PacketConn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +160,7 @@ func (f *fastChannel) localAddr() net.Addr {
 	return f.conn.LocalAddr()
 }
 
-// shut closes the channel; silently means without the close-notify of DTLS.
+// shut closes the channel. silently means without the close-notify of DTLS.
 func (f *fastChannel) shut(silently bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -29,20 +29,20 @@ const (
 
 const (
 	websocketGUID    = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-	messageBytesMax  = 1 << 20 // a server message above this is a protocol error of the server
+	messageBytesMax  = 1 << 20 // a larger message of the server is a protocol error
 	controlBytesMax  = 125
-	writeTimeout     = 10 * time.Second // a server that reads nothing must not hang a test for ever
+	writeTimeout     = 10 * time.Second // a server that does not read must not block a test forever
 	closeCodeMissing = 1005
 )
 
-// ErrProtocol is wrapped by the errors about a server that breaks RFC 6455.
+// ErrProtocol is wrapped by errors about a server that violates RFC 6455.
 var ErrProtocol = errors.New("websocket protocol error by the server")
 
 // HandshakeError is returned by [Dial] when the server does not switch protocols.
 type HandshakeError struct {
-	StatusCode int         // HTTP status of the answer
-	Header     http.Header // header of the answer
-	Reason     string      // what is wrong with it
+	StatusCode int         // HTTP status of the response
+	Header     http.Header // headers of the response
+	Reason     string      // what is wrong with the response
 }
 
 // Error implements error.
@@ -50,16 +50,16 @@ func (e *HandshakeError) Error() string {
 	return fmt.Sprintf("websocket handshake: status %d: %s", e.StatusCode, e.Reason)
 }
 
-// Frame is one WebSocket frame. Tests build broken ones with it for [Client.SendFrames].
+// Frame is a WebSocket frame. Tests use it to create invalid frames for [Client.SendFrames].
 type Frame struct {
 	Final   bool
-	RSV     byte // the three reserved bits, as the number 0 to 7
+	RSV     byte // the three reserved bits, as a number from 0 to 7
 	OpCode  byte
-	Masked  bool // a client must mask; a server must not
+	Masked  bool // a client must mask, and a server must not
 	Payload []byte
 }
 
-// Encode returns the bytes of the frame. The payload is masked with a fresh random key when Masked is set.
+// Encode returns the bytes of the frame. If Masked is set, it masks the payload with a random key.
 func (f Frame) Encode() []byte {
 	first := f.RSV<<4 | f.OpCode
 	if f.Final {
@@ -95,16 +95,18 @@ func CloseFramePayload(code int, reason string) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(code)), reason...)
 }
 
-// wsConn is the client side of a WebSocket. One goroutine reads; any may write.
+// wsConn is the client's side of a WebSocket. Only one goroutine may read. Any goroutine may write.
 type wsConn struct {
 	conn net.Conn
 	br   *bufio.Reader
 
-	writing   chan struct{} // holds one value while somebody writes, which may wait for the server; a mutex would stop a virtual time meanwhile
-	closeSent bool          // guarded by writing
+	// mutex of capacity 1, held during a write, which may block; a sync.Mutex would stop virtual time
+	// meanwhile
+	writing   chan struct{}
+	closeSent bool // guarded by writing
 }
 
-// upgrade performs the opening handshake on conn. The context bounds it.
+// upgrade performs the opening handshake on conn. The context limits its time.
 func upgrade(ctx context.Context, conn net.Conn, host, path string, header http.Header) (*wsConn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	br, err := Upgrade(conn, host, path, header)
@@ -120,7 +122,7 @@ func upgrade(ctx context.Context, conn net.Conn, host, path string, header http.
 	return &wsConn{conn: conn, br: br, writing: make(chan struct{}, 1)}, nil
 }
 
-// Upgrade performs the opening handshake on conn and returns what reads from it.
+// Upgrade performs the opening handshake on conn. It returns the reader to use from then on.
 func Upgrade(conn net.Conn, host, path string, header http.Header) (*bufio.Reader, error) {
 	var nonce [16]byte
 	_, _ = rand.Read(nonce[:])
@@ -174,7 +176,7 @@ func hasToken(values []string, token string) bool {
 	return false
 }
 
-// write sends raw bytes. A close frame may be sent once, and nothing of ours after it.
+// write sends raw bytes. It sends at most one close frame, and nothing after it.
 func (w *wsConn) write(raw []byte, isClose bool) error {
 	w.writing <- struct{}{}
 	defer func() { <-w.writing }()
@@ -206,7 +208,7 @@ func (w *wsConn) writeFragmented(op byte, payload []byte, size int) error {
 	return w.write(raw, false)
 }
 
-// ReadFrame reads one frame of the server and checks it.
+// ReadFrame reads and validates one frame of the server.
 func ReadFrame(r io.Reader) (Frame, error) {
 	var head [2]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -256,7 +258,7 @@ type assembler struct {
 	buf  []byte
 }
 
-// add takes a data frame and reports a message when it is complete.
+// add adds a data frame. It returns the message when it is complete.
 func (a *assembler) add(f Frame) (op byte, message []byte, done bool, err error) {
 	switch {
 	case f.OpCode == FrameContinuation && !a.open:
@@ -281,7 +283,7 @@ func (a *assembler) add(f Frame) (op byte, message []byte, done bool, err error)
 	return op, message, true, nil
 }
 
-// parseClose checks the payload of a close frame.
+// parseClose parses the payload of a close frame.
 func parseClose(b []byte) (code int, reason string, err error) {
 	if len(b) == 0 {
 		return closeCodeMissing, "", nil

@@ -125,7 +125,7 @@ func TestNoPong(t *testing.T) {
 	if err := c.SendLogin(); err != nil {
 		t.Fatal(err)
 	}
-	p.packet() // and no pong before it
+	p.packet() // there was no pong before it
 	if s := c.Stats(); s.PingsReceived != 1 || s.PongsSent != 0 {
 		t.Errorf("stats %+v", s)
 	}
@@ -134,7 +134,7 @@ func TestNoPong(t *testing.T) {
 func TestFragmentsBothWays(t *testing.T) {
 	c, p := dial(t, Options{FragmentLogin: 10})
 	var joined []byte
-	for i, want := range []byte{0x02, 0x00, 0x80} { // 28 bytes in pieces of 10
+	for i, want := range []byte{0x02, 0x00, 0x80} { // 28 bytes in fragments of 10
 		f := p.read()
 		if f.first != want || !f.masked {
 			t.Errorf("fragment %d starts with %#x", i, f.first)
@@ -165,13 +165,14 @@ func TestFrameLengths(t *testing.T) {
 		if f := p.read(); f.first != 0x82 || !bytes.Equal(f.payload, want) {
 			t.Errorf("%d bytes came as %d", n, len(f.payload))
 		}
-		// Two bytes of tag and up to five of lengths make it pass every border from this side too.
+		// With two bytes of tag and up to five bytes of lengths, the sizes also cross every limit of the
+		// frame length in this direction.
 		p.write(Frame{Final: true, OpCode: FrameBinary, Payload: EncodeUnit(Packet{Payload: want})}.Encode())
 		if e, err := c.Next(t.Context()); err != nil || len(e.Payload) != n {
 			t.Errorf("%d bytes received as %v, %v", n, e, err)
 		}
 	}
-	if err := c.SendFrames([]byte{0xF2, 0x00}); err != nil { // reserved bits, unmasked
+	if err := c.SendFrames([]byte{0xF2, 0x00}); err != nil { // reserved bits and no mask
 		t.Fatal(err)
 	}
 	if f := p.read(); f.first != 0xF2 || f.masked {
@@ -309,7 +310,7 @@ func TestProtocolErrorsOfTheServer(t *testing.T) {
 	}
 }
 
-// TestSecure: the C# flavor offers TLS 1.2 alone, the other one leaves the choice to the server.
+// TestSecure: the C# flavor offers TLS 1.2 only. The other flavor lets the server choose.
 func TestSecure(t *testing.T) {
 	cert, roots := transporttest.Trusted()
 	config := &tls.Config{Certificates: []tls.Certificate{*cert}}

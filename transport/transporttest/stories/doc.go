@@ -1,4 +1,4 @@
-// Package stories tests a whole host with access keys. The clients of a game's backend drive it: the AWS SDKs for Go and
-// JavaScript, and the aws command line. Each goes through one story: script, fleet, queue, placement, play, search, end.
-// The package contains only tests.
+// Package stories tests a complete host with access keys. Clients that a game's backend may use drive it: the
+// AWS SDKs for Go and JavaScript, and the aws command line. Each runs the same story: script, fleet, queue,
+// placement, play, search, end. The package has only tests.
 package stories

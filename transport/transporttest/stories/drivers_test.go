@@ -24,26 +24,26 @@ import (
 	"troupe/transport/serviceapi/serviceapitest"
 )
 
-// The key of all drivers.
+// The access key of all drivers.
 const (
 	accessKey = "AKIATROUPESTORY"
 	secretKey = "story/secret+key"
 )
 
-// driver calls operations as one kind of client does. In and out are as in the API's JSON.
+// driver calls operations with one kind of client. in and out have the form of the API's JSON.
 type driver interface {
 	call(t *testing.T, operation string, in object) (out object, failed *refusal)
 }
 
 type object = map[string]any
 
-// refusal is a typed error as the client saw it.
+// refusal is a typed error as the client received it.
 type refusal struct{ Code, Message string }
 
-// patience is how long one call may take.
+// patience is the timeout of one call.
 const patience = 2 * time.Minute
 
-// goSDK is the AWS SDK for Go, which speaks CBOR.
+// goSDK is the AWS SDK for Go, which uses CBOR.
 type goSDK struct{ client *gamelift.Client }
 
 func newGoSDK(t *testing.T, endpoint string, web *http.Client) driver {
@@ -55,7 +55,7 @@ func newGoSDK(t *testing.T, endpoint string, web *http.Client) driver {
 	})}
 }
 
-// call finds the method by its name: all have one form.
+// call finds the method by its name; all methods have the same form.
 func (d goSDK) call(t *testing.T, operation string, in object) (object, *refusal) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -82,7 +82,8 @@ func (d goSDK) call(t *testing.T, operation string, in object) (object, *refusal
 	return out, nil
 }
 
-// jsSDK is a process with @aws-sdk/client-gamelift: a line of JSON in, one out.
+// jsSDK is a process with @aws-sdk/client-gamelift. It reads a line of JSON for each call and writes one as
+// the result.
 type jsSDK struct {
 	in  io.Writer
 	out *bufio.Reader
@@ -154,11 +155,11 @@ func (d *jsSDK) call(t *testing.T, operation string, in object) (object, *refusa
 	return answer.Out, answer.Failed
 }
 
-// commandLine is the aws command line, a process for each call. It starts for more than a second, so from the third
-// call of an operation on the SDK for Go is asked.
+// commandLine is the aws command line, with a process for each call. Its start takes more than a second. So
+// from the third call of an operation on, the SDK for Go makes the call.
 type commandLine struct {
 	endpoint, dir string
-	calls         map[string]int // of an operation
+	calls         map[string]int // number of calls per operation
 	others        driver
 }
 
@@ -217,12 +218,12 @@ func (d commandLine) call(t *testing.T, operation string, in object) (object, *r
 	return out, nil
 }
 
-// unknownCommand reports whether the command line is older than an operation.
+// unknownCommand reports whether the installed command line does not know an operation.
 func unknownCommand(complaint string) bool {
 	return strings.Contains(complaint, "Invalid choice") || strings.Contains(complaint, "invalid choice")
 }
 
-// parseComplaint reads "An error occurred (Code) when calling the Op operation: text".
+// parseComplaint parses "An error occurred (Code) when calling the Op operation: text".
 func parseComplaint(t *testing.T, operation, text string, err error) *refusal {
 	t.Helper()
 	_, behind, ok := strings.Cut(text, "An error occurred (")
@@ -234,7 +235,7 @@ func parseComplaint(t *testing.T, operation, text string, err error) *refusal {
 	return &refusal{code, strings.TrimSpace(message)}
 }
 
-// kebab turns an operation's name into that of its command.
+// kebab converts an operation's name to the name of its command.
 func kebab(operation string) string {
 	var b strings.Builder
 	for i, r := range operation {
@@ -246,7 +247,7 @@ func kebab(operation string) string {
 	return b.String()
 }
 
-// at reads a member by its path, such as "GameSessions.0.Status"; nil if it is not there.
+// at returns a member by its path, for example "GameSessions.0.Status". It returns nil if there is none.
 func at(v any, path string) any {
 	for step := range strings.SplitSeq(path, ".") {
 		switch x := v.(type) {

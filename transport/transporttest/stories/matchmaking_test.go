@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAMatchmakingStory: the story of TestAWholeStory for matchmaking, by each of the stock callers.
+// TestAMatchmakingStory runs a story of matchmaking with each driver, like TestAWholeStory.
 func TestAMatchmakingStory(t *testing.T) { everyDriver(t, tellMatchmaking) }
 
 const storyRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"}],
@@ -15,8 +15,9 @@ const storyRules = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"sk
 	"rules":[{"name":"Near","type":"distance","measurements":["max(flatten(teams[*].players.attributes[skill]))"],
 		"referenceValue":"min(flatten(teams[*].players.attributes[skill]))","maxDistance":20}]}`
 
-// tellMatchmaking is the story: a rule set, a configuration, eight players, their match, which they accept, and their game: one
-// leaves, the others play, backfill fills the seat with a new player, and TerminateGameSession ends the game.
+// tellMatchmaking runs the story. It creates a rule set, a configuration, and tickets for eight players, who
+// accept their match and play. One player leaves and the others continue. Backfill fills the free slot with a
+// new player, and TerminateGameSession ends the game session.
 func tellMatchmaking(s teller) {
 	script := text(s.ok("CreateScript", object{"Name": "echo", "ZipFile": archive(s.T)}), "Script.ScriptId")
 	fleet := text(s.ok("CreateFleet", object{
@@ -34,9 +35,9 @@ func tellMatchmaking(s teller) {
 	}
 	s.ok("CreateMatchmakingConfiguration", configuration)
 	s.refused("InvalidRequestException", "CreateMatchmakingConfiguration", configuration)
-	s.refused("InvalidRequestException", "DeleteMatchmakingRuleSet", object{"Name": "fours"}) // in use
+	s.refused("InvalidRequestException", "DeleteMatchmakingRuleSet", object{"Name": "fours"}) // a configuration uses it
 
-	tickets := map[string]string{} // the player of each
+	tickets := map[string]string{} // ticket -> player
 	for i := range 8 {
 		id, player := fmt.Sprintf("ticket-%d", i), fmt.Sprintf("player-%d", i)
 		started := s.ok("StartMatchmaking", object{
@@ -56,9 +57,10 @@ func tellMatchmaking(s teller) {
 	}
 	var address, game string
 	var seats []string
-	teams, sides := map[string]int{}, make([]string, len(tickets)) // sides: the team of each of seats
-	stay := []object{}                                             // those who do not leave
-	// All are COMPLETED at once. One call reads them, because a seat is held for a minute, and a call of the command line takes long.
+	teams, sides := map[string]int{}, make([]string, len(tickets)) // sides has the team of each of seats
+	stay := []object{}                                             // players who do not leave
+	// All tickets are COMPLETED at once. One call reads all of them: a player session is reserved for a
+	// minute only, and a call of the command line is slow.
 	s.until("DescribeMatchmaking", described("ticket-0"), "TicketList.0.Status", "COMPLETED")
 	var ids []string
 	for id := range tickets {
@@ -98,12 +100,12 @@ func tellMatchmaking(s teller) {
 		s.fill(address, game, sides[0], stay)
 		s.ok("TerminateGameSession", object{"GameSessionId": game, "TerminationMode": "FORCE_TERMINATE"})
 	})
-	s.refused("InvalidRequestException", "StopMatchmaking", object{"TicketId": "ticket-0"}) // it has ended
+	s.refused("InvalidRequestException", "StopMatchmaking", object{"TicketId": "ticket-0"}) // the ticket has ended
 	s.ok("DeleteMatchmakingConfiguration", object{"Name": "ranked"})
 	s.ok("DeleteMatchmakingRuleSet", object{"Name": "fours"})
 }
 
-// fill finds a player for the seat in a team that is free in the game session of the others, and lets it play.
+// fill finds a player for the free slot in a team of the others' game session, and lets the player play.
 func (s teller) fill(address, game, team string, others []object) {
 	s.Helper()
 	request := object{"TicketId": "backfill", "ConfigurationName": "ranked", "GameSessionArn": game, "Players": others}
@@ -111,7 +113,7 @@ func (s teller) fill(address, game, team string, others []object) {
 	if text(started, "MatchmakingTicket.Status") != "QUEUED" || text(started, "MatchmakingTicket.GameSessionConnectionInfo.GameSessionArn") != game || at(started, "MatchmakingTicket.Players.6") == nil {
 		s.Errorf("the backfill ticket: %v", started)
 	}
-	s.refused("InvalidRequestException", "StartMatchBackfill", request) // the id is taken
+	s.refused("InvalidRequestException", "StartMatchBackfill", request) // the ticket id is already used
 	s.ok("StartMatchmaking", object{"ConfigurationName": "ranked", "TicketId": "late", "Players": []object{{"PlayerId": "player-late", "PlayerAttributes": object{"skill": object{"N": 104}}}}})
 	both := object{"TicketIds": []string{"late", "backfill"}}
 	s.until("DescribeMatchmaking", both, "TicketList.0.Status", "REQUIRES_ACCEPTANCE")
@@ -132,7 +134,7 @@ func (s teller) fill(address, game, team string, others []object) {
 	}
 }
 
-// leave connects a player, who leaves at once.
+// leave connects a player, who leaves immediately.
 func (s teller) leave(address, player string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)

@@ -23,7 +23,7 @@ import (
 	"troupe/transport/transporttest/hosttest"
 )
 
-// server is a game's server side as O3DE has it, on the callbacks of a handler.
+// server is the server side of an O3DE game, as a handler's callbacks. It records O3DE's notifications.
 type server struct {
 	script.Base
 	mu   sync.Mutex
@@ -53,7 +53,7 @@ func (s *server) OnPlayerDisconnect(messages.PeerID) script.Decision {
 }
 func (s *server) OnProcessTerminate() script.Decision { return s.tell("OnDestroySessionBegin") }
 
-// await waits until something was told, and returns all.
+// await waits for a notification and returns all so far.
 func (s *server) await(t *testing.T, what string) []string {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -69,13 +69,14 @@ func (s *server) await(t *testing.T, what string) []string {
 	}
 }
 
-// gem is the client side: it makes requests as the AWS SDK for C++ does for the gem, and shows what the gem shows the game.
+// gem is the client side. It makes the requests that the O3DE gem makes with the AWS SDK for C++, and returns
+// what the gem passes to the game.
 type gem struct {
 	t    *testing.T
 	host *hosttest.Host
 }
 
-// request sends one, and returns the status and the body.
+// request sends a request and returns the status and the body.
 func (g gem) request(operation string, in object) (int, object) {
 	g.t.Helper()
 	body, _ := json.Marshal(in)
@@ -101,7 +102,7 @@ func (g gem) request(operation string, in object) (int, object) {
 	return res.StatusCode, out
 }
 
-// createSession returns the id of the game session, or of the placement; empty if it failed.
+// createSession returns the id of the game session or of the placement. It returns "" on an error.
 func (g gem) createSession(in object) string {
 	g.t.Helper()
 	if _, queue := in["GameSessionQueueName"]; queue {
@@ -112,11 +113,11 @@ func (g gem) createSession(in object) string {
 	return text(out, "GameSession.GameSessionId")
 }
 
-// sessionConfig is what the gem makes of a game session: it indexes tables of names with the enums, so what is absent must
-// be absent.
+// sessionConfig is the gem's form of a game session. The gem uses enums as indexes of tables, so an absent
+// member must stay absent.
 type sessionConfig struct{ id, name, status, ip, dns string }
 
-// searchSessions returns nothing if it failed.
+// searchSessions returns the game sessions found, or nil on an error.
 func (g gem) searchSessions(in object) (found []sessionConfig) {
 	g.t.Helper()
 	_, out := g.request("SearchGameSessions", in)
@@ -133,7 +134,7 @@ func (g gem) searchSessions(in object) (found []sessionConfig) {
 	return found
 }
 
-// joinSession returns the player's connection; nil if it failed.
+// joinSession returns the player's connection, or nil on an error.
 func (g gem) joinSession(in object) *client.Client {
 	g.t.Helper()
 	_, out := g.request("CreatePlayerSession", in)
@@ -159,7 +160,7 @@ func (g gem) joinSession(in object) *client.Client {
 	return c
 }
 
-// await waits for a status of a game session.
+// await waits until a game session has a status.
 func (g gem) await(id, status string) object {
 	g.t.Helper()
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -173,7 +174,7 @@ func (g gem) await(id, status string) object {
 	}
 }
 
-// startO3DE starts a host whose game is on callbacks and whose empty games end at once.
+// startO3DE starts a host with game as its callbacks. Game sessions without players end immediately.
 func startO3DE(t *testing.T, game *server) gem {
 	t.Helper()
 	c := hosttest.Config(t)
@@ -181,14 +182,15 @@ func startO3DE(t *testing.T, game *server) gem {
 	return gem{t, hosttest.Start(t, host.Options{Config: c, Log: zerolog.Nop(), NewHandler: func(*messages.Fleet) script.Handler { return game }})}
 }
 
-// twin makes the call of an ...Async twin: the same one, beside the game, which is notified with what came of it.
+// twin makes the asynchronous variant of a call: the call runs in parallel with the game, which is notified
+// of the result.
 func twin[T any](call func() T) (notified <-chan T) {
 	done := make(chan T, 1)
 	go func() { done <- call() }()
 	return done
 }
 
-// notification is what a twin came to.
+// notification waits for the result of an asynchronous call.
 func notification[T any](t *testing.T, from <-chan T) (result T) {
 	t.Helper()
 	select {
@@ -199,7 +201,7 @@ func notification[T any](t *testing.T, from <-chan T) (result T) {
 	return result
 }
 
-// The twins make the same calls, several at a time.
+// The asynchronous variants make the same calls, several of them in parallel.
 // API-65.
 func TestO3DEAsynchronousCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -250,7 +252,7 @@ func TestO3DECallByCall(t *testing.T) {
 		game := new(server)
 		g := startO3DE(t, game)
 
-		// A failed call is an empty string; the log gets the name and the message.
+		// A failed call returns an empty string; the log gets the name and the message of the error.
 		if id := g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}); id != "" {
 			t.Errorf("created %s on a fleet that is not there", id)
 		}
@@ -283,7 +285,7 @@ func TestO3DECallByCall(t *testing.T) {
 		one.Close() // LeaveSession
 		game.await(t, "HandlePlayerLeaveSession")
 		two.Close()
-		ended := g.await(id, "TERMINATED") // the last player has gone
+		ended := g.await(id, "TERMINATED") // the last player has left
 		if got := at(ended, "GameSessions.0.CurrentPlayerSessionCount"); got != 0.0 {
 			t.Errorf("%v players are left", got)
 		}
@@ -295,13 +297,13 @@ func TestO3DECallByCall(t *testing.T) {
 			t.Errorf("the server was told %q, want %q", told, want)
 		}
 
-		// The queue's request type: no players, no latencies, no polling.
+		// The request type for a queue: no players, no latencies, no polling.
 		if got := g.createSession(object{"PlacementId": "o3de-2", "GameSessionQueueName": "queue-dev", "GameSessionName": "placed", "MaximumPlayerSessionCount": 2}); got != "o3de-2" {
 			t.Errorf("CreateSession with a queue returned %q", got)
 		}
 		game.await(t, "OnCreateSessionBegin placed")
 
-		// A configuration that does not exist is refused with a name that the gem can log.
+		// A configuration that does not exist is refused with an error name that the gem can log.
 		if status, out := g.request("StartMatchmaking", object{"ConfigurationName": "m", "Players": []object{{"PlayerId": "p"}}}); status != http.StatusBadRequest ||
 			!slices.Contains([]string{"NotFoundException"}, text(out, "__type")) {
 			t.Errorf("StartMatchmaking: %d %v", status, out)

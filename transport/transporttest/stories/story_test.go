@@ -21,11 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The actor library runs a timer of a second after a message to a stopped actor; it ends by itself.
+	// After a message to a stopped actor, the actor library runs a timer for one second. It ends by itself.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-// config is a host with access keys, three locations and a durable store.
+// config returns the configuration of a host with access keys, three locations and a durable store.
 func config(t *testing.T) host.Config {
 	c := hosttest.Config(t)
 	c.Store.Path = t.TempDir() + "/troupe.db"
@@ -35,7 +35,8 @@ func config(t *testing.T) host.Config {
 	return c
 }
 
-// everyDriver tells a story by the SDK for Go in virtual time, and by the vendor's tools that are processes over real sockets.
+// everyDriver runs a story with the SDK for Go in virtual time, and with the vendor's tools in their own
+// processes over real sockets.
 func everyDriver(t *testing.T, story func(teller)) {
 	t.Run("GoSDK", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -54,7 +55,7 @@ func everyDriver(t *testing.T, story func(teller)) {
 	}
 }
 
-// game answers each message to the server with its sender.
+// game is a script that answers each message with its sender.
 const game = `
 let session;
 exports.ssExports = {
@@ -82,11 +83,12 @@ func archive(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// teller runs the story with one driver.
+// teller runs a story with one driver.
 type teller struct {
 	*testing.T
 	driver
-	network func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error) // of players
+	// opens the players' connections
+	network func(ctx context.Context, network string, local netip.Addr, address string) (net.Conn, error)
 }
 
 // ok calls an operation that must succeed.
@@ -99,7 +101,7 @@ func (s teller) ok(operation string, in object) object {
 	return out
 }
 
-// refused calls one that must fail.
+// refused calls an operation that must fail with code.
 func (s teller) refused(code, operation string, in object) {
 	s.Helper()
 	out, failed := s.call(s.T, operation, in)
@@ -127,8 +129,9 @@ func (s teller) until(operation string, in object, path, want string) object {
 
 func TestAWholeStory(t *testing.T) { everyDriver(t, tell) }
 
-// tell is the story: a script's fleet in three regions, a queue that knows them by an alias, a placement for the two
-// players of the API page's example (service-api.md 3.5, V0), their game, how it is found, and its end.
+// tell runs the story: the fleet of a script in three regions, a queue with an alias of that fleet, a
+// placement for the two players of the API page's example (service-api.md 3.5, V0), their game, the search
+// for it, and its end.
 func tell(s teller) {
 	script := text(s.ok("CreateScript", object{"Name": "echo", "ZipFile": archive(s.T)}), "Script.ScriptId")
 	fleet := s.ok("CreateFleet", object{
@@ -159,7 +162,7 @@ func tell(s teller) {
 		s.Errorf("placement: %s at first", got)
 	}
 	placed := s.until("DescribeGameSessionPlacement", object{"PlacementId": "story-1"}, "GameSessionPlacement.Status", "FULFILLED")
-	// us-west-2 is over the cap for player2; of the others us-east-1 has an average.
+	// us-west-2 exceeds the latency limit for player2. Of the other locations, only us-east-1 has latencies.
 	if got := text(placed, "GameSessionPlacement.GameSessionRegion"); got != "us-east-1" {
 		s.Errorf("placed in %s", got)
 	}
@@ -203,7 +206,8 @@ func latencies(one string, oneEast, oneWest float64, two string, twoEast, twoWes
 	return []object{l(one, "us-east-1", oneEast), l(one, "us-west-2", oneWest), l(two, "us-east-1", twoEast), l(two, "us-west-2", twoWest)}
 }
 
-// play connects the players, has each say something to the script, runs during, and waits for the end of the game.
+// play connects the players and lets each send a message to the script. Then it calls during, and waits for
+// the end of the game.
 func (s teller) play(address string, players []string, during func()) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 2*patience)
@@ -241,7 +245,7 @@ func (s teller) dial(ctx context.Context, address, id string) *client.Client {
 	return c
 }
 
-// greet has a player say something to the script, and waits for its answer.
+// greet sends a message to the script and waits for the answer.
 func (s teller) greet(ctx context.Context, c *client.Client) {
 	s.Helper()
 	if err := c.Send(ctx, client.Message{OpCode: 3, TargetPlayer: client.Server, Payload: []byte("hi")}); err != nil {

@@ -10,7 +10,9 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// checkBigInt refuses BigInt: its numbers take any memory, and cannot be interrupted. A file that asks for BigInt may name it.
+// checkBigInt refuses BigInt literals and uses of the BigInt classes: a BigInt may take any amount of memory,
+// and the engine cannot interrupt its arithmetic. Files that test for support (typeof BigInt) and files in
+// node_modules may use the classes, but not literals.
 func checkBigInt(name string, tree *ast.Program) error {
 	literal, used, asks := file.Idx(-1), file.Idx(-1), false
 	names := func(e ast.Expression) bool {

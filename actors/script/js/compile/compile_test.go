@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// unit returns a unit of files, given as name, text, name, text.
+// unit returns a Unit with the given files: name, text, name, text, ...
 func unit(t testing.TB, files ...string) *Unit {
 	t.Helper()
 	b := &bundle.Bundle{Files: make(map[string][]byte)}
@@ -30,10 +30,10 @@ func unit(t testing.TB, files ...string) *Unit {
 	return u
 }
 
-// run calls the module and returns its exports, after its promise jobs.
+// run runs the module and its promise jobs, and returns its exports.
 func run(p *goja.Program) (*goja.Object, error) { return runPausing(p, nil) }
 
-// runPausing is run that calls pause at each pause, if it is not nil.
+// runPausing is run with a function that is called at each yield point. pause may be nil.
 func runPausing(p *goja.Program, pause func()) (*goja.Object, error) {
 	r := goja.New()
 	v, err := r.RunProgram(p)
@@ -61,7 +61,7 @@ func runPausing(p *goja.Program, pause func()) (*goja.Object, error) {
 	return module.Get("exports").ToObject(r), err
 }
 
-// Each snippet sets exports.ok, perhaps in a promise job.
+// Each snippet sets exports.ok, possibly in a promise job.
 func TestNewerSyntaxRuns(t *testing.T) {
 	cases := []struct{ name, text string }{
 		{"async function", `(async function () { exports.ok = await 1 })()`},
@@ -133,7 +133,7 @@ func TestTypeScript(t *testing.T) {
 	}
 }
 
-// Code that esbuild cannot lower is an error with a place and advice.
+// For code that esbuild cannot lower, the error contains a position and advice.
 func TestWhatCannotRunSaysSo(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"top-level await", "import 'x'\nawait 1", "x.js:2:1: SyntaxError: Top-level await is not supported yet; to run the script in Node.js"},
@@ -168,7 +168,7 @@ func TestSyntaxErrorsSayWhere(t *testing.T) {
 	}
 }
 
-// Stacks show lines and columns of the original. In lowered source, columns are one less.
+// Stack traces show lines and columns of the original source. For lowered source, the column is one less.
 func TestPositionsAreThoseOfTheSource(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"x.js", "throw new Error('e')", "/local/game/x.js:1:7"},
@@ -251,7 +251,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// Source that would overflow a parser's stack or take for ever is refused, or compiles.
+// Source that would overflow a parser's stack or take too long is refused. Other source compiles.
 func TestDeepSource(t *testing.T) {
 	attacks := []struct{ name, open, mid, shut string }{
 		{"paren", "(", "1", ")"}, {"array", "[", "1", "]"}, {"object", "({a:", "1", "})"}, {"block", "{", "1", "}"}, {"not", "!", "1", ""}, {"minus", "- ", "1", ""},
@@ -270,11 +270,11 @@ func TestDeepSource(t *testing.T) {
 		{"hidden by if", "if(a)/`/;(", "1", ")"}, {"hidden by method if", "a.if(b)/`/;(", "1", ")"}, {"type", "let a:A<", "1", ">"}, {"JSX", "<a>", "1", "</a>"}, {"import", "import(", "1", ")"}, {"generator", "function*f(){yield ", "1", "}"}, {"get", "({get a(){", "1", "}})"},
 	}
 	ns := []int{30, 290, 5_900, 1_000_000}
-	if testing.Short() || raceDetector { // one goroutine: make test runs the others without the race detector
+	if testing.Short() || raceDetector { // single-threaded, and slow with the race detector; make test runs the other depths without it
 		ns = []int{30, 290}
 	}
 	for _, a := range attacks {
-		t.Run(a.name, func(t *testing.T) { // the log has the name if it takes for ever
+		t.Run(a.name, func(t *testing.T) { // a subtest, so that the log contains the name if it hangs
 			for _, n := range ns {
 				for _, name := range []string{"x.js", "x.ts"} {
 					if len(a.open)*n > SourceMax {
@@ -291,7 +291,8 @@ func TestDeepSource(t *testing.T) {
 	}
 }
 
-// A regular expression may also be a chain of operators between two divisions, or a chain of divisions.
+// What looks like a regular expression may also be a chain of operators between two divisions, or a chain of
+// divisions.
 func TestDeepDivision(t *testing.T) {
 	for _, text := range []string{"x={}/" + strings.Repeat("!", SourceMax-20) + "1/1", "x={}" + strings.Repeat("/a", SourceMax/2-10), `x={}/a/ /"/+` + strings.Repeat("(", 1<<20)} {
 		if _, err := unit(t, "x.js", text).Program("x.js"); err == nil || !strings.Contains(err.Error(), "nested too deeply") {
@@ -317,12 +318,12 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// looks counts pauses by their places.
+// looks counts yield points and records reported values.
 type looks struct {
 	n        int
-	sizes    []string // of what was reported
+	sizes    []string // the reported values
 	f        func()
-	identity goja.Value // the source of a direct eval stays what it is
+	identity goja.Value // returns the source of a direct eval unchanged
 }
 
 func newLooks(r *goja.Runtime, f func()) *looks {

@@ -1,6 +1,10 @@
-// Package compile turns the source files of a bundle into goja programs: CommonJS modules as they are, and what the engine cannot parse (newer
-// syntax, ES modules, TypeScript) lowered by esbuild. Stacks and syntax errors have the positions of the original. A file is compiled when it is
-// first needed, once for all game sessions. The code asks in each turn of a loop and at each start of a function whether it should wait (pauses.go),
-// reports what may be large (sizes.go), shows the host the source of direct evals, and lets arrow functions see arguments (mend.go). Both parsers
-// recurse, so the size and the nesting of source are bounded before any parser sees it (nesting.go). The package runs no script.
+// Package compile compiles the source files of a bundle to goja programs. CommonJS modules that goja can
+// parse are compiled as they are. Other source (newer syntax, ES modules, TypeScript) is first lowered by
+// esbuild. Stack traces and syntax errors show positions in the original source. A file is compiled when it
+// is first needed, once for all game sessions.
+//
+// The package instruments the code. Compiled code polls a yield point at every loop iteration and function
+// entry (pauses.go), and reports values that may be large (sizes.go). It passes the source of each direct
+// eval to the host, and arrow functions can access arguments (mend.go). Both parsers are recursive, so the
+// size and the nesting of source are limited before parsing (nesting.go). The package runs no script.
 package compile

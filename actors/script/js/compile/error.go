@@ -13,18 +13,18 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// UseNode is the end of errors about what the embedded engine cannot run.
+// UseNode is the last part of error messages about features that the embedded engine lacks.
 const UseNode = `to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
 
-// Error says what of a source cannot be compiled, and where.
+// Error describes source that cannot be compiled, and its position.
 type Error struct {
 	File    string // path in the bundle
 	Line    int    // from 1; 0 if unknown
 	Column  int    // from 1, in characters
-	Text    string // of the line, shortened
+	Text    string // the source line; empty if it is longer than lineShown
 	Message string
 
-	final bool // lowering would only hide it
+	final bool // lowering the source with esbuild would only hide the error
 }
 
 // Error returns file:line:column, the message, and the line with a mark under the column.
@@ -41,16 +41,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Lacks is the message of an error about what the embedded engine does not have.
+// Lacks returns the message of an error about a feature that the embedded engine does not have.
 func Lacks(what string) string { return "the embedded engine does not have " + what + "; " + UseNode }
 
-// lacking is the error of code that the engine cannot run, or must not.
+// lacking returns an error at a position of the source: the engine cannot run the code there, or must not.
 func lacking(name string, tree *ast.Program, at file.Idx, what string) error {
 	p := tree.File.Position(int(at) - 1)
 	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: Lacks(what)}
 }
 
-const lineShown = 160 // how many characters a line may have that an error shows
+const lineShown = 160 // maximum length in characters of a source line that an error shows
 
 // at returns an error at a line and column of text; both from 1.
 func at(name, text string, line, column int, message string) *Error {
@@ -65,7 +65,8 @@ func at(name, text string, line, column int, message string) *Error {
 	return e
 }
 
-// located gives an error of the engine's parser or compiler its place. Shift bytes precede the first line.
+// located converts an error of the engine's parser or compiler to an Error with a position. shift is the
+// number of bytes that were inserted before the first line of text.
 func located(name, text string, shift int, err error) error {
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
@@ -90,5 +91,5 @@ func placed(name, text string, shift, line, column int, message string) error {
 	return e
 }
 
-// unlowerable is in what esbuild says about correct code that it cannot lower.
+// unlowerable matches esbuild errors about valid code that it cannot lower.
 var unlowerable = regexp.MustCompile(`is not supported yet|currently not supported|not available in the configured target`)

@@ -11,13 +11,15 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// EvaluatedName is the file name of text that a script evaluates. No file of a script has this name.
+// EvaluatedName is the file name of source that a script passes to eval or a function constructor. No file of
+// a bundle has this name.
 const EvaluatedName = "<eval>"
 
-// NoSourceMaps is the engine's option for text that a script evaluates: it could name any file of the machine as its source map.
+// NoSourceMaps makes the parser ignore source maps in evaluated source. Such source could name any file of
+// the machine as its source map.
 var NoSourceMaps = parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil })
 
-// evaluated parses text that a script evaluates.
+// evaluated parses source that a script evaluates, within the limits of SourceMax and check.
 func evaluated(text string) (*ast.Program, error) {
 	if len(text) > SourceMax {
 		return nil, &Error{File: "source", Message: "it is too long"}
@@ -32,7 +34,8 @@ func evaluated(text string) (*ast.Program, error) {
 	return tree, nil
 }
 
-// Evaluated compiles text for an indirect eval. Its pause object is the global PauseName.
+// Evaluated compiles the source of an indirect eval. The program reads its pause object from the global
+// variable PauseName.
 func Evaluated(text string) (program *goja.Program, err error) {
 	defer whatPanics("source", &err)
 	tree, err := evaluated(text)
@@ -43,7 +46,7 @@ func Evaluated(text string) (program *goja.Program, err error) {
 		return nil, err
 	}
 	at := max(0, slices.IndexFunc(tree.Body, func(s ast.Statement) bool { return !directive(s) }))
-	if rest := tree.Body[at:]; declaresLocals(rest) { // they are not global
+	if rest := tree.Body[at:]; declaresLocals(rest) { // these declarations must not become global
 		tree.Body = append(slices.Clip(tree.Body[:at]), &ast.BlockStatement{LeftBrace: rest[0].Idx0(), List: rest, RightBrace: tree.Idx1()})
 	}
 	if program, err = goja.CompileAST(tree, false); err != nil {
@@ -52,7 +55,9 @@ func Evaluated(text string) (program *goja.Program, err error) {
 	return program, nil
 }
 
-// declaresLocals reports whether a program declares names that only it may see. If it also declares functions, which are global, all names are.
+// declaresLocals reports whether the declarations of an eval must be local to it: it has let, const or class
+// declarations. If there is also a function declaration, which must become global, declaresLocals returns
+// false, and all names become global.
 func declaresLocals(body []ast.Statement) (locals bool) {
 	for _, s := range body {
 		switch s.(type) {
@@ -65,7 +70,8 @@ func declaresLocals(body []ast.Statement) (locals bool) {
 	return locals
 }
 
-// Function is Evaluated for a function of a kind such as "async function": sources are its parameters and, last, its body.
+// Function compiles the source of a function constructor. kind is the kind of function, such as "async
+// function". sources are the parameters, and last the body.
 func Function(kind string, sources []string) (*goja.Program, error) {
 	body := ""
 	if last := len(sources) - 1; last >= 0 {
@@ -74,8 +80,10 @@ func Function(kind string, sources []string) (*goja.Program, error) {
 	return Evaluated("(" + kind + " anonymous(" + strings.Join(sources, ",") + "\n) {\n" + body + "\n})")
 }
 
-// CheckDirect checks the source of a direct eval. The engine compiles it itself, because it sees local names. So what takes long there, or makes
-// something large, cannot be bounded and is refused, except a sum that is the value of the whole text.
+// CheckDirect checks the source of a direct eval. The engine itself compiles this source, because it can use
+// local names, so the source cannot be instrumented. CheckDirect therefore refuses loops, functions, classes,
+// and operators whose result may be large. The one exception is an addition that is the value of the whole
+// source: the caller reports that value.
 func CheckDirect(text string) error {
 	tree, err := evaluated(text)
 	if err != nil {

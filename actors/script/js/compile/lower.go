@@ -12,7 +12,8 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// imports matches a module that may only import.
+// imports matches an import statement at the start of a line. A file with such a statement is an ES module,
+// even if it exports nothing.
 var imports = regexp.MustCompile(`(?m)^import[\s{*"']`)
 
 func loaderOf(name string) api.Loader {
@@ -23,7 +24,9 @@ func loaderOf(name string) api.Loader {
 	return api.LoaderJS
 }
 
-// supported is what differs from the target. The engine does not parse what is false, and esbuild can replace it. Regular expressions are for the engine.
+// supported lists exceptions to the compile target. The engine cannot parse the features that are false, so
+// esbuild must lower them. The features that are true are left to the engine: esbuild would replace these
+// regular expressions with constructor calls.
 var supported = map[string]bool{
 	"async-generator": false,
 	"for-await":       false,
@@ -37,10 +40,11 @@ var supported = map[string]bool{
 	"regexp-unicode-property-escapes": true,
 }
 
-// lower compiles source that esbuild has lowered first. What the engine cannot parse then is an error.
+// lower compiles source with esbuild and then with the engine. Syntax that the engine cannot parse even then
+// is an error.
 func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) {
 	if esm {
-		// esbuild takes a file without import and export for CommonJS.
+		// esbuild treats a file without import and export as CommonJS.
 		text += "\nexport {}"
 	}
 	text = inlineMap.ReplaceAllString(text, "$1")
@@ -67,20 +71,22 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		if !ok || e.final {
 			return nil, err
 		}
-		// The place may be one in the lowered source, so the error shows no text.
+		// The position may be one in the lowered source, so the error does not show the source line.
 		return nil, &Error{File: name, Line: e.Line, Column: e.Column, Message: fmt.Sprintf("the embedded engine cannot run this: %s; %s", e.Message, UseNode)}
 	}
 	return program, nil
 }
 
-// In esbuild's helper for async generators, a return ends the generator at the first await in a finally, and not at the end of the finally. v[1] is
-// for yield*, which returns to another generator.
+// esbuild's helper for async generators has a bug: after a return, the generator ends at the first await of a
+// finally block, not at the end of that block. Replacing returnAgain with returnOnce fixes the helper. v[1]
+// marks yield*, which passes the return to another generator.
 var (
 	returnAgain = []byte(`k === "return" ? k : "next"`)
 	returnOnce  = []byte(`k === "return" && v[1] ? k : "next"`)
 )
 
-// inlineMap is a source map that a bundler has left: with it, errors would have lines of files that are not in the bundle.
+// inlineMap matches an inline source map that a bundler has left. With it, errors would have positions in
+// files that are not in the bundle.
 var inlineMap = regexp.MustCompile(`(?m)^([ \t]*//)[#@] sourceMappingURL=data:.*$`)
 
 func literal(text string) []byte {
@@ -88,14 +94,16 @@ func literal(text string) []byte {
 	return b
 }
 
-// sourceName is the name of a file for esbuild. In an .mjs file, esbuild would take the default import of another .mjs file for all exports of that
-// file: it does not know that the other file is lowered, too.
+// sourceName returns the file name to give to esbuild, with .js instead of .mjs (and .ts instead of .mts). In
+// an .mjs file, esbuild assumes Node.js semantics: the default import of a CommonJS module is the whole
+// exports object. But other .mjs files are lowered to CommonJS too, and their default import must be their
+// default export.
 func sourceName(name string) string {
 	ext := path.Ext(name)
 	return strings.TrimSuffix(path.Base(name), ext) + strings.Replace(ext, ".m", ".", 1)
 }
 
-// refused returns an error of esbuild.
+// refused converts an error of esbuild.
 func refused(name string, m api.Message) error {
 	if m.Location == nil {
 		return &Error{File: name, Message: m.Text}

@@ -8,9 +8,10 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// withArguments lets arrow functions see the arguments of the function around them. The engine keeps these where an arrow function cannot reach them
-// (it panics, or reads something else), unless the compiler has met the name before. So each arrow function that names them gets the name once
-// more, after a return, where it never runs.
+// withArguments makes the arguments of the enclosing function available to arrow functions. The engine stores
+// arguments where an arrow function cannot reach them, and panics or reads another value, unless its compiler
+// has seen the name in the arrow function before. So each arrow function that uses arguments gets the name
+// once more, after a return, where it is never evaluated.
 func withArguments(tree *ast.Program) {
 	for _, arrow := range arrowsWithArguments(tree) {
 		b := bodyOf(arrow.Body)
@@ -20,7 +21,8 @@ func withArguments(tree *ast.Program) {
 	}
 }
 
-// arrowsWithArguments returns the arrow functions that name arguments, other than in a function inside them.
+// arrowsWithArguments returns the arrow functions that use arguments themselves. Uses in functions nested in
+// them do not count.
 func arrowsWithArguments(tree *ast.Program) (found []*ast.ArrowFunctionLiteral) {
 	var in func(v reflect.Value, arrow *ast.ArrowFunctionLiteral)
 	in = func(v reflect.Value, arrow *ast.ArrowFunctionLiteral) {
@@ -48,8 +50,10 @@ func arrowsWithArguments(tree *ast.Program) (found []*ast.ArrowFunctionLiteral) 
 	return found
 }
 
-// withEvalSources makes each direct eval give its source to the host first (EvalSource). It refuses direct evals whose source the host cannot see,
-// all of them if none is true, and those in a switch: if the text declares something, the engine asks for 64 GiB there, which ends the process.
+// withEvalSources makes each direct eval pass its source to the host first: eval(x) becomes
+// eval(pause.source(x)). It refuses a direct eval with spread arguments, because its source is unknown. It
+// also refuses a direct eval in a switch: if the source declares a name there, the engine allocates 64 GiB,
+// which ends the process. If none is true, it refuses every direct eval.
 func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
 	var in func(v reflect.Value, none bool)
 	in = func(v reflect.Value, none bool) {
@@ -82,7 +86,7 @@ func isSeen(e ast.Expression) bool {
 	return ok && named(property.Left, pauseName)
 }
 
-// callsEval reports whether n may be a direct eval of something.
+// callsEval reports whether n may be a direct eval with at least one argument.
 func callsEval(n *ast.CallExpression) bool {
 	return named(n.Callee, "eval") && len(n.ArgumentList) > 0
 }
@@ -92,7 +96,8 @@ func named(e ast.Expression, name unistring.String) bool {
 	return ok && id.Name == name
 }
 
-// checkWith refuses with statements: the engine would look for the pause object in an object of the script.
+// checkWith refuses with statements: inside one, the engine would look up the pause object in an object of
+// the script.
 func checkWith(name string, tree *ast.Program) (err error) {
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		if n, ok := node.(*ast.WithStatement); ok {

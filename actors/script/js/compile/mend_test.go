@@ -9,7 +9,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// mended are snippets that log what arrow functions see of the function around them and what evals do, and what they log in Node.js 20.
+// mended are snippets that log which arguments arrow functions see and what evals return, each with the
+// output of Node.js 20.
 var mended = []struct{ name, text, want string }{
 	{"called later", `function later(f) { return function () { return () => f.apply(this, arguments); }; } log(later((a, b) => a + b)(1, 2)());`, `3`},
 	{"typeof", `function o() { return (() => typeof arguments)(); } log(o());`, `"object"`},
@@ -165,7 +166,7 @@ func TestMendedCodeDoesAsInNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() {
-				if r := recover(); r != nil { // the engine's own, so that the other snippets run
+				if r := recover(); r != nil { // a panic of the engine itself; let the other snippets run
 					t.Error(r)
 				}
 			}()

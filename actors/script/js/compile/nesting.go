@@ -7,18 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// Both parsers and both compilers recurse: over brackets, chains of operators, and statements without braces. A Go stack that overflows ends the process, so
-// source is bounded before they see it. One level takes up to 10 KiB of stack. The time of esbuild grows with the cube of nested functions (480: 3 s).
-// The time of the engine doubles with each default value inside the parentheses of another one.
+// Both parsers and both compilers recurse over brackets, chains of operators, and statements without braces.
+// If the Go stack overflows, the process ends, so source is limited before they parse it. One nesting level
+// takes up to 10 KiB of stack. Two costs grow faster than the source: esbuild's time grows with the cube of
+// the depth of nested functions (480 levels: 3 s), and the engine's time doubles with each default value that
+// is nested inside the parentheses of another one.
 const (
-	depthMax  = 6_000  // cost of all statements that are open at one place: 1 for an operator or prefix, nestCost for what nests
-	nestCost  = 20     // a bracket, template, arrow function, statement without braces or label
-	assignMax = 10     // assignments in parentheses inside one another
-	jsonMax   = 10_000 // brackets of JSON inside one another
-	unsureMax = 5_000  // operators, prefixes and brackets of a file in which a comment or a regular expression is in doubt
+	// depthMax is the maximum total cost of the statements that are open at one position: 1 per operator or prefix, nestCost
+	// per nesting level
+	depthMax  = 6_000
+	nestCost  = 20     // cost of a bracket, template, arrow function, statement without braces, or label
+	assignMax = 10     // maximum nesting of assignments inside parentheses
+	jsonMax   = 10_000 // maximum nesting of brackets in JSON
+	// unsureMax is the maximum number of operators, prefixes and brackets in a file in which a comment or a regular expression
+	// is ambiguous
+	unsureMax = 5_000
 )
 
-// Tokens, and what is between them. A string without its end is an error for the parser.
+// Tokens, and the text between tokens. An unterminated string is left for the parser to report.
 var (
 	blank    = regexp.MustCompile(`^(?s:[\s\v\x{a0}\x{feff}\x{2028}\x{2029}]|//[^\n\r\x{2028}\x{2029}]*|/\*.*?(?:\*/|\z))+`)
 	quoted   = regexp.MustCompile(`^(?s:"(?:[^"\\\n\r]|\\(?:\r\n|.))*"?|'(?:[^'\\\n\r]|\\(?:\r\n|.))*'?)`)
@@ -28,15 +34,16 @@ var (
 	pattern  = regexp.MustCompile(`^/(?:[^/[\\\n\r\x{2028}\x{2029}]|\\[^\n\r]|\[(?:[^]\\\n\r\x{2028}\x{2029}]|\\[^\n\r])*\])+/[\w$]*`)
 )
 
-// Names, by what they do to their statement.
+// Words, by their effect on the statement that contains them.
 var (
 	prefixes = Words("new await typeof void delete yield return throw case extends do async default if for while with try switch")
 	infixes  = Words("in of instanceof as is satisfies else catch finally")
 	controls = Words("if for while with")
-	doubtful = Words("} ++ -- of yield await async as is satisfies default") // before a / of either kind
+	// After these, a / may begin a regular expression or be a division
+	doubtful = Words("} ++ -- of yield await async as is satisfies default")
 )
 
-// Words returns a set of words that stand in a text, apart.
+// Words returns the set of the space-separated words in names.
 func Words(names string) map[string]bool {
 	m := make(map[string]bool)
 	for _, n := range strings.Fields(names) {
@@ -45,32 +52,34 @@ func Words(names string) map[string]bool {
 	return m
 }
 
-// level is an open bracket with its current statement.
+// level is an open bracket and the statement that is being scanned inside it.
 type level struct {
-	kind    byte // ( [ { ` or 0 for the file
-	object  bool // a { that may be an object literal or pattern
-	control bool // a ( of if, for, while or with
+	kind    byte // one of ( [ { and `, or 0 for the whole file
+	object  bool // the bracket is a { that may begin an object literal or pattern
+	control bool // the bracket is the ( of an if, for, while or with
 	assign  bool
 	cost    int
-	before  int // cost of the last statement, which an else continues
+	before  int // cost of the previous statement, which an else continues
 	commas  int
 }
 
-// scan reads source token by token. Where a regular expression could be a division, it counts what both could mean, or is unsure.
+// scan reads source token by token. Where a / could begin a regular expression or be a division, scan adds
+// the cost of both readings. If the readings could disagree about where a string or comment begins, it sets
+// unsure.
 type scan struct {
 	text   string
 	at     int
 	levels []level
 
-	cost, assigns int // sums over levels
+	cost, assigns int // totals over all levels
 	count         int
 	unsure        bool
 
-	prev   string // last token; a name for names, "0" for other operands
-	before string // the one before
+	prev   string // last token: the name itself for names, "0" for other operands
+	before string // the token before prev
 }
 
-// check refuses source that is nested too deeply for the parsers.
+// check refuses source whose nesting is too deep for the parsers.
 func check(name, text string) error {
 	s := &scan{text: text, levels: []level{{}}}
 	for s.next() {
@@ -92,8 +101,8 @@ func check(name, text string) error {
 	return nil
 }
 
-// CheckJSON refuses JSON that is nested so deeply that the engine's parser would overflow the stack, which ends the process. It returns how many lists
-// and objects are in it. Name is that of the file, for the error.
+// CheckJSON refuses JSON so deeply nested that the engine's recursive parser would overflow the stack, which
+// ends the process. It returns the number of arrays and objects in text. name is the file name for the error.
 func CheckJSON(name, text string) (containers int64, err error) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -118,14 +127,14 @@ func CheckJSON(name, text string) (containers int64, err error) {
 
 func (s *scan) top() *level { return &s.levels[len(s.levels)-1] }
 
-// take passes a token, or what is between tokens, and returns it.
+// take consumes a match of token at the current position, if there is one, and returns it.
 func (s *scan) take(token *regexp.Regexp) string {
 	t := s.text[s.at:][:max(0, end(token, s.text[s.at:]))]
 	s.at += len(t)
 	return t
 }
 
-// end returns the end of a token at the start of a text, or -1.
+// end returns the length of the match of token at the start of text, or -1 if it does not match.
 func end(token *regexp.Regexp, text string) int {
 	if at := token.FindStringIndex(text); at != nil {
 		return at[1]
@@ -133,7 +142,7 @@ func end(token *regexp.Regexp, text string) int {
 	return -1
 }
 
-// next takes one token; false: there is none.
+// next scans one token. It returns false at the end of the source.
 func (s *scan) next() bool {
 	s.skip(spaceByte)
 	if s.at < len(s.text) && (s.text[s.at] == '/' || s.text[s.at] >= 0x80) {
@@ -164,7 +173,7 @@ func (s *scan) next() bool {
 	return true
 }
 
-// skip passes bytes of a kind, in a tenth of the time of a regular expression.
+// skip consumes bytes for which kind is true. It takes a tenth of the time of a regular expression.
 func (s *scan) skip(kind func(c byte) bool) {
 	for s.at < len(s.text) && kind(s.text[s.at]) {
 		s.at++
@@ -188,7 +197,7 @@ func (s *scan) add(cost int) {
 	s.count++
 }
 
-// ends ends a statement, an operand of a comma or an element.
+// ends ends the current statement, comma operand or element, and drops its cost.
 func (s *scan) ends() {
 	l := s.top()
 	s.cost -= l.cost
@@ -212,7 +221,9 @@ func (s *scan) push(kind byte) {
 	s.count++
 }
 
-// pop closes a bracket. One that does not fit is an error for the parser. Calls, indexes and blocks count: there may be many in a row.
+// pop closes the innermost bracket and returns its level. A bracket of another kind is left for the parser to
+// report. The closed bracket still costs 1 in the surrounding statement: calls, index expressions and blocks
+// can form long chains.
 func (s *scan) pop(kind byte) (closed level) {
 	if closed = *s.top(); len(s.levels) == 1 || closed.kind != kind {
 		return level{}
@@ -224,12 +235,12 @@ func (s *scan) pop(kind byte) (closed level) {
 	return closed
 }
 
-// valued reports whether a value may end with the last token.
+// valued reports whether the last token may end a value.
 func (s *scan) valued() bool {
 	return s.prev == "0" || s.prev == ")" || s.prev == "]" || s.prev == "}" || s.prev != "" && wordByte(s.prev[0]) && !prefixes[s.prev] && !infixes[s.prev]
 }
 
-// operand notes an operand. Directly after another operand, it begins a statement.
+// operand records an operand. An operand directly after another one begins a new statement.
 func (s *scan) operand(token string) {
 	if s.valued() || s.prev == "catch" || s.prev == "finally" {
 		s.ends()
@@ -238,7 +249,7 @@ func (s *scan) operand(token string) {
 	s.set(token)
 }
 
-// name takes a name or a keyword.
+// name scans a name or a keyword.
 func (s *scan) name() {
 	if s.text[s.at] == '@' {
 		s.add(1)
@@ -253,7 +264,7 @@ func (s *scan) name() {
 		s.set("0")
 	case infixes[word]:
 		if l := s.top(); word == "else" && (s.prev == ";" || s.prev == "}") {
-			// It continues the statement that seemed to be over.
+			// An else continues the previous statement, whose cost was already dropped.
 			s.cost += l.before
 			l.cost += l.before
 			l.before = 0
@@ -286,13 +297,13 @@ func (s *scan) slash() {
 	} else {
 		either := s.text[s.at+1 : min(s.at+length+1, len(s.text))]
 		s.unsure = s.unsure || strings.ContainsAny(either[:length-1], "'\"`") || strings.Contains(either, "/*") || strings.Contains(either, "//")
-		s.add(length) // it may be so many operators
-		s.set("}")    // the next / is in doubt, too
+		s.add(length) // as a division, the text may contain up to this many operators
+		s.set("}")    // the next / is ambiguous, too
 	}
 	s.at += length
 }
 
-// literal passes the text of a template up to its end or a substitution.
+// literal scans the text of a template up to its end or the next substitution.
 func (s *scan) literal() {
 	if strings.HasSuffix(s.take(template), "{") {
 		s.push('{')

@@ -9,19 +9,22 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// PauseName names the pause object, read in each turn of a loop and at each start of a function. Scripts cannot name it: it has a space.
+// PauseName is the name of the pause object. Compiled code reads one of its properties (the yield point) at
+// every loop iteration and function entry. Scripts cannot use the name, because it contains a space.
 const PauseName = "troupe pause"
 
 const (
 	pauseName     unistring.String = PauseName
-	pauseProperty unistring.String = "at"   // the code reads it to pause; its value does not matter
-	sizeProperty  unistring.String = "size" // the code assigns to it what it has made that may be large
+	pauseProperty unistring.String = "at"   // reading this property is the yield point; its value is not used
+	sizeProperty  unistring.String = "size" // the code assigns values that may be large to this property
 )
 
-// EvalSource is the property that the code calls with the source of each direct eval: eval(x) becomes eval(pause.source(x)).
+// EvalSource is the property of the pause object that gets the source of each direct eval: eval(x) becomes
+// eval(pause.source(x)).
 const EvalSource = "source"
 
-// These properties stand for classes that code may use without naming them. A file with such syntax reads them first.
+// Some syntax uses a built-in class without naming it. A file with such syntax first reads the property of
+// the pause object for that class.
 const (
 	UseRegExp    = "RegExp"
 	UsePromise   = "Promise"
@@ -30,11 +33,12 @@ const (
 	UseGenerator = "GeneratorFunction"
 )
 
-// Uses are all properties for classes.
+// Uses lists the properties of all such classes.
 var Uses = []string{UseRegExp, UsePromise, UseError, UseAsync, UseGenerator}
 
-// withPauses makes the code read pause.at at the start of each turn of a loop and of each function. There the host may let the script wait: the engine
-// has no such place. Positions, source text and directives of the script stay as they are.
+// withPauses inserts a yield point (a read of pause.at) at the start of each loop iteration and each
+// function. There the host can suspend the script; the engine itself has no such hook. Positions, source text
+// and directives of the script do not change.
 func withPauses(tree *ast.Program) {
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
@@ -45,11 +49,11 @@ func withPauses(tree *ast.Program) {
 			n.Body = pausing(n.Body).(*ast.BlockStatement)
 		case *ast.ArrowFunctionLiteral:
 			n.Body = pausing(bodyOf(n.Body)).(*ast.BlockStatement)
-		case *ast.ParameterList: // defaults run before the body
+		case *ast.ParameterList: // default values are evaluated before the body
 			for _, p := range n.List {
 				p.Initializer = afterLook(p.Initializer)
 			}
-		case *ast.PropertyShort: // its pattern may be a parameter
+		case *ast.PropertyShort: // it may belong to a parameter's pattern
 			n.Initializer = afterLook(n.Initializer)
 		case *ast.FieldDefinition:
 			n.Initializer = afterLook(n.Initializer)
@@ -58,7 +62,7 @@ func withPauses(tree *ast.Program) {
 	})
 }
 
-// withUses makes the code read the properties for those of some classes that its syntax uses.
+// withUses inserts reads of the Uses properties for those of the given classes that the syntax of tree uses.
 func withUses(tree *ast.Program, classes ...string) {
 	whole, ok := wholeFile(tree)
 	if !ok {
@@ -87,7 +91,7 @@ func withUses(tree *ast.Program, classes ...string) {
 	}
 }
 
-// pausing returns a block that pauses and then does what body does.
+// pausing returns body as a block that begins with a yield point.
 func pausing(body ast.Statement) ast.Statement {
 	b, ok := body.(*ast.BlockStatement)
 	if !ok {
@@ -97,7 +101,7 @@ func pausing(body ast.Statement) ast.Statement {
 	return b
 }
 
-// insert puts a statement first in a block, after directives.
+// insert inserts a statement at the start of a block, after the directives.
 func insert(b *ast.BlockStatement, s ast.Statement) {
 	at := slices.IndexFunc(b.List, func(s ast.Statement) bool { return !directive(s) })
 	if at < 0 {
@@ -106,7 +110,7 @@ func insert(b *ast.BlockStatement, s ast.Statement) {
 	b.List = slices.Insert(b.List, at, s)
 }
 
-// wholeFile returns the function around a file.
+// wholeFile returns the function that wraps the file.
 func wholeFile(tree *ast.Program) (*ast.FunctionLiteral, bool) {
 	if len(tree.Body) == 0 {
 		return nil, false
@@ -127,7 +131,7 @@ func bodyOf(body ast.ConciseBody) *ast.BlockStatement {
 	return &ast.BlockStatement{LeftBrace: e.Idx0(), List: []ast.Statement{&ast.ReturnStatement{Argument: e}}, RightBrace: e.Idx1()}
 }
 
-// directive reports whether s is such as 'use strict'.
+// directive reports whether s is a directive such as 'use strict'.
 func directive(s ast.Statement) bool {
 	e, ok := s.(*ast.ExpressionStatement)
 	if ok {
@@ -140,7 +144,8 @@ func look(at file.Idx) ast.Statement {
 	return &ast.ExpressionStatement{Expression: pauseDot(pauseProperty, at)}
 }
 
-// afterLook returns an expression that pauses and has the value of e, if e may call something. What its place names stays as it is.
+// afterLook returns an expression that polls the yield point before it evaluates e. If e cannot call a
+// function, or is a function or class that gets its name from its position, afterLook returns e unchanged.
 func afterLook(e ast.Expression) ast.Expression {
 	switch e.(type) {
 	case nil, *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral, *ast.Identifier, *ast.NumberLiteral, *ast.StringLiteral,
@@ -157,7 +162,7 @@ func pauseDot(property unistring.String, at file.Idx) *ast.DotExpression {
 	}
 }
 
-// pausable puts a function around a program that is one expression. Its parameter is the pause object.
+// pausable wraps a program that is a single expression in a function whose parameter is the pause object.
 func pausable(tree *ast.Program) {
 	e := tree.Body[0].(*ast.ExpressionStatement).Expression
 	tree.Body[0] = &ast.ExpressionStatement{Expression: &ast.FunctionLiteral{

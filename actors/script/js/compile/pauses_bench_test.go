@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// paceOf returns the function that a module exports, with pauses or without.
+// paceOf returns the function that a module exports. looking tells whether it is compiled with yield points.
 func paceOf(b *testing.B, text string, looking bool) goja.Callable {
 	r := goja.New()
 	var p *goja.Program

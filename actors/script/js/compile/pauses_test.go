@@ -10,10 +10,10 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// unchanged are snippets that log what they do.
+// unchanged are snippets that must log the same with and without yield points.
 var unchanged = []struct {
 	name, text string
-	looks      int // at least
+	looks      int // minimum number of yield points reached
 }{
 	{"for", `for (let i = 0; i < 3; i++) { log(i); } for (var j = 0; j < 2; j++) log(j); log(j); let k = 0; for (; k < 2; k++); log(k); for (;;) { if (k++ > 4) break; } log(k);`, 11},
 	{"while", `let i = 0; while (i < 3) i++; log(i); while (i-- > 0) { if (i === 1) continue; log(i); } while (false) log('never');`, 6},
@@ -49,7 +49,7 @@ var unchanged = []struct {
 	{"return at the top", `for (const x of [1, 2]) { log(x); if (x === 1) return; } log('never');`, 1},
 }
 
-// outcome is what a snippet logs and throws.
+// outcome returns what a snippet logs and throws, and the number of yield points reached.
 func outcome(r *goja.Runtime, p *goja.Program, pause func(), depth int) (log []string, n int) {
 	r.SetMaxCallStackSize(depth)
 	l := newLooks(r, pause)
@@ -89,12 +89,12 @@ func outcome(r *goja.Runtime, p *goja.Program, pause func(), depth int) (log []s
 	return log, l.n
 }
 
-// counts are numbers of instructions, which stacks show after places.
+// counts matches the instruction counters that follow positions in stack traces.
 var counts = regexp.MustCompile(`(:\d+:\d+)\(\d+\)`)
 
 func inText(log []string) string { return counts.ReplaceAllString(strings.Join(log, "\n"), "$1") }
 
-// plain compiles without pauses; nil: the engine cannot parse it.
+// plain compiles without yield points. It returns nil if the engine cannot parse the text.
 func plain(text string) *goja.Program {
 	tree, _, err := parse(Root+"/x.js", text, nil)
 	if err != nil {
@@ -132,14 +132,14 @@ func TestPausesChangeNothing(t *testing.T) {
 			if g, w := inText(got), inText(want); g != w {
 				t.Errorf("with pauses:\n%s\nwithout:\n%s", g, w)
 			}
-			if n < c.looks+1 { // one is that of the module itself
+			if n < c.looks+1 { // one is the yield point of the module function
 				t.Errorf("%d looks", n)
 			}
 		})
 	}
 }
 
-// Recursion with pauses is as deep as without.
+// Recursion can be as deep with yield points as without.
 func TestPausesTakeNoStack(t *testing.T) {
 	text := `let n = 0; (function f() { n++; for (;;) { f(); } })();`
 	overflow := func(p *goja.Program) string {
@@ -155,7 +155,7 @@ func TestPausesTakeNoStack(t *testing.T) {
 	}
 }
 
-// The stack of code that ends in a pause has the place of the pause.
+// If an interrupt ends the code at a yield point, the stack trace shows the position of the loop.
 func TestAPauseIsWhereTheLoopIs(t *testing.T) {
 	r := goja.New()
 	p, err := unit(t, "x.js", "let n = 0;\nfunction spin() {\n  for (;;) {\n    n++;\n  }\n}\nspin();").Program("x.js")

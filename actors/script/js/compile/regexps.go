@@ -8,7 +8,8 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// checkRegexps refuses regular expressions that the engine would misread, or refuse only when they run.
+// checkRegexps refuses regular expressions that the engine would misinterpret, or would reject only at run
+// time.
 func checkRegexps(name string, tree *ast.Program) error {
 	var err error
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
@@ -33,10 +34,12 @@ func checkRegexps(name string, tree *ast.Program) error {
 
 const unicodeClass = `\p{...} in a regular expression`
 
-// ErrUnicodeClass is the error for such an expression that a script makes from text: the engine would read letters.
+// ErrUnicodeClass is the error for \p{...} in a regular expression that a script makes at run time. The
+// engine would match the letters literally.
 var ErrUnicodeClass error = &Error{final: true, Message: Lacks(unicodeClass)}
 
-// walk calls f for each node of a tree that is a pointer, then for those in it unless f returns false. The depth is bounded.
+// walk calls f for each node of a tree that is a pointer. It visits the children of a node unless f returns
+// false. The depth of recursion is bounded, because check has limited the nesting.
 func walk(v reflect.Value, f func(node any) (into bool)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -58,17 +61,17 @@ func walk(v reflect.Value, f func(node any) (into bool)) {
 	}
 }
 
-// fields has the results of fieldsOf, which would take longer than the rest of a walk.
+// fields caches the results of fieldsOf, which would take longer than the rest of walk.
 var fields sync.Map
 
-// fieldsOf returns the fields of a node that may hold other nodes.
+// fieldsOf returns the indexes of the fields of a node that may contain other nodes.
 func fieldsOf(t reflect.Type) []int {
 	if known, ok := fields.Load(t); ok {
 		return known.([]int)
 	}
 	var in []int
 	for i := range t.NumField() {
-		// DeclarationList has declarations a second time, for their scope.
+		// DeclarationList repeats, for the scope, declarations that other fields contain.
 		if f := t.Field(i); f.IsExported() && f.Name != "DeclarationList" && holdsNodes(f.Type) {
 			in = append(in, i)
 		}
@@ -81,7 +84,7 @@ func holdsNodes(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Struct:
 		return true
-	case reflect.Interface: // that of a number's value has no methods
+	case reflect.Interface: // the type of a number's value, any, has no methods
 		return t.NumMethod() > 0
 	case reflect.Slice:
 		return holdsNodes(t.Elem())

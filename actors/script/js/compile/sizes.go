@@ -8,17 +8,20 @@ import (
 )
 
 const (
-	chainEvery = 4       // additions in a row that are reported once
-	shortText  = 1 << 10 // bytes of a text that is not reported
+	chainEvery = 4       // in a chain of additions, one in chainEvery reports its result
+	shortText  = 1 << 10 // maximum length in bytes of a text that is not reported
 )
 
-// withSizes makes the code assign to pause.size what its operators make that may be large: sums that may be texts, templates, copies by spread and
-// rest, and results of direct evals. So the host can bound code without loops and functions. Of a chain of additions, the code assigns the last and
-// each fourth before it. In comparisons, void 0 replaces undefined, if the name is not declared before: the engine searches all scopes for it,
-// which costs as much as a call.
+// withSizes makes the code assign the result of an operator to pause.size if the result may be large. These
+// operators are additions that may concatenate, templates, copies by spread and rest, and direct evals. So
+// the host can limit even code without loops and functions. In a chain of additions, the last one is
+// reported, and every fourth one before it.
+//
+// In comparisons, withSizes also replaces undefined by void 0, unless the name was declared before. The
+// engine would search all scopes for undefined, which costs as much as a call.
 func withSizes(tree *ast.Program) {
-	links := make(map[ast.Expression]int) // places of additions in their chains
-	declared := false                     // the code declares undefined
+	links := make(map[ast.Expression]int) // position of an addition in its chain, modulo chainEvery
+	declared := false                     // the code declares a variable named undefined
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
 		case *ast.AssignExpression:
@@ -26,7 +29,7 @@ func withSizes(tree *ast.Program) {
 				return true
 			}
 		case *ast.TemplateLiteral:
-			for n.Tag == nil && len(n.Expressions) > chainEvery { // the first expressions become a template of their own
+			for n.Tag == nil && len(n.Expressions) > chainEvery { // move the first expressions to a template of their own
 				first := &ast.TemplateLiteral{OpenQuote: n.OpenQuote, CloseQuote: n.CloseQuote, Elements: n.Elements[:chainEvery+1], Expressions: n.Expressions[:chainEvery]}
 				n.Elements = append([]*ast.TemplateElement{{Idx: n.OpenQuote, Valid: true}, {Idx: n.OpenQuote, Valid: true}}, n.Elements[chainEvery+1:]...)
 				n.Expressions = append([]ast.Expression{first}, n.Expressions[chainEvery:]...)
@@ -88,7 +91,8 @@ func large(e ast.Expression) bool {
 	return false
 }
 
-// short reports whether the value of an expression is a number or the like, or a short text.
+// short reports whether the value of an expression is a text of at most shortText bytes, or not a text, such
+// as a number.
 func short(e ast.Expression) bool {
 	switch n := e.(type) {
 	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
@@ -114,7 +118,7 @@ func spreads[E ast.Expression](list []E) bool {
 	return false
 }
 
-// restOf returns the value that a node takes apart by a pattern with a rest; nil: it has no such pattern.
+// restOf returns the value that node destructures with a rest element, or nil if node has no rest element.
 func restOf(node any) (of *ast.Expression) {
 	var pattern ast.Expression
 	switch n := node.(type) {

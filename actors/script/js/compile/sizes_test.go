@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// The code reports what an operator makes that may be large, and nothing else. RL-210.
+// The code reports values that may be large, and no others. RL-210.
 func TestWhatMayBeLargeIsToldOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"let s = 'x'; s += s; s = s + s;":                                  "xx xxxx",
@@ -35,7 +35,7 @@ func TestWhatMayBeLargeIsToldOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, err := r.RunProgram(p)
-		for range 2 { // that of pauses, then that of the module
+		for range 2 { // calls the function that takes the pause object, then the module function
 			if err == nil {
 				f, _ := goja.AssertFunction(v)
 				v, err = f(r.NewObject(), r.NewDynamicObject(l))
@@ -73,7 +73,8 @@ func TestDirectEvalsTakeWhatIsSmall(t *testing.T) {
 	}
 }
 
-// Evaluated text is bounded as files are, and declares the same names as without bounds.
+// Evaluated source is limited in the same way as files, and it declares the same names as it would without
+// limits.
 func TestTextIsEvaluatedWithLooks(t *testing.T) {
 	r := goja.New()
 	l := newLooks(r, nil)

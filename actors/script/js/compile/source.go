@@ -20,7 +20,7 @@ import (
 
 var parameters = []string{"exports", "require", "module", "__filename", "__dirname"}
 
-// source compiles one file. Esm makes it an ES module, whatever is in it.
+// source compiles one file. esm forces the file to be treated as an ES module.
 func source(name string, data []byte, esm bool) (*goja.Program, error) {
 	if len(data) > SourceMax {
 		return nil, &Error{File: name, Message: fmt.Sprintf("%d bytes of source are more than %d; %s", len(data), SourceMax, UseNode)}
@@ -48,7 +48,7 @@ func source(name string, data []byte, esm bool) (*goja.Program, error) {
 	return lower(name, text, lang, esm)
 }
 
-// jsonProgram returns the program of a JSON file, which the engine parses.
+// jsonProgram compiles a JSON file. The program calls JSON.parse of the engine when it runs.
 func jsonProgram(name, text string) (*goja.Program, error) {
 	if _, err := CheckJSON(name, text); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 	if err := json.Unmarshal([]byte(text), new(json.RawMessage)); errors.As(err, &wrong) {
 		before := text[:wrong.Offset]
 		if wrong.Error() != "unexpected end of JSON input" {
-			before = text[:wrong.Offset-1] // the offset is after the wrong character
+			before = text[:wrong.Offset-1] // the offset is that after the invalid character
 		}
 		row := before[strings.LastIndexByte(before, '\n')+1:]
 		return nil, at(name, text, strings.Count(before, "\n")+1, utf8.RuneCountInString(row)+1, wrong.Error())
@@ -69,7 +69,8 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 	return goja.Compile(Root+"/"+name, "(function () { return function (exports, require, module) { module.exports = JSON.parse("+string(quoted)+") } })", false)
 }
 
-// common compiles CommonJS source that the engine can parse. SourceMap is for text that is not the original. Strict is for ES modules.
+// common compiles CommonJS source that the engine can parse. If text is not the original source, sourceMap is
+// its source map. strict is for ES modules, whose code is always strict.
 func common(name, text string, sourceMap []byte, strict bool) (program *goja.Program, err error) {
 	defer whatPanics(name, &err)
 	tree, shift, err := parse(Root+"/"+name, text, sourceMap)
@@ -87,7 +88,8 @@ func common(name, text string, sourceMap []byte, strict bool) (program *goja.Pro
 	return program, nil
 }
 
-// mend changes code so that it can run in the engine, and refuses what cannot. Text that a script evaluates may have no direct evals.
+// mend instruments code for the engine, and refuses code that the engine cannot run. If evaluated is true,
+// the code comes from an eval, and direct evals in it are refused.
 func mend(name string, tree *ast.Program, evaluated bool) error {
 	if err := cmp.Or(checkRegexps(name, tree), checkBigInt(name, tree), checkWith(name, tree), withEvalSources(name, tree, evaluated)); err != nil {
 		return err
@@ -98,15 +100,16 @@ func mend(name string, tree *ast.Program, evaluated bool) error {
 	return nil
 }
 
-// whatPanics is deferred: a panic of the engine's parser or compiler becomes an error.
+// whatPanics is deferred. It converts a panic of the engine's parser or compiler to an error.
 func whatPanics(name string, err *error) {
 	if r := recover(); r != nil {
 		*err = &Error{File: name, Message: fmt.Sprintf("the engine's compiler failed: %v", r)}
 	}
 }
 
-// Library compiles a file of the host that is a function, as a program whose value is a function (pause) that returns it. The code does not pause: it
-// reports what may be large, and uses of async functions and generators.
+// Library compiles a JavaScript file of the host that is a single function expression. The value of the
+// program is a function that takes the pause object and returns the function of the file. The code has no
+// yield points, but it reports values that may be large, and the use of async functions and generators.
 func Library(name, text string) *goja.Program {
 	tree, err := goja.Parse(name, text)
 	if err == nil {
@@ -121,8 +124,9 @@ func Library(name, text string) *goja.Program {
 	panic(err)
 }
 
-// parse returns a program that is one function with text as its body. The function is put around the syntax tree, so that all positions are those of
-// text. Only text with a return at the top is parsed inside the text of a function: then shift bytes precede the first line.
+// parse returns a program that is one function with text as its body. The function is added to the syntax
+// tree, so positions are those of text. Only if text has a return at its top level is the function added to
+// the text before parsing. Then shift is the number of bytes before the first line of text.
 func parse(name, text string, sourceMap []byte) (tree *ast.Program, shift int, err error) {
 	load := parser.WithDisableSourceMaps
 	if sourceMap != nil {
@@ -137,7 +141,7 @@ func parse(name, text string, sourceMap []byte) (tree *ast.Program, shift int, e
 		}
 		head := "(function (" + strings.Join(parameters, ", ") + ") {"
 		whole, wrong := parser.ParseFile(nil, name, head+text+"\n})", 0, load)
-		if wrong == nil && len(whole.Body) != 1 { // text closes the function
+		if wrong == nil && len(whole.Body) != 1 { // text closes the wrapper function itself
 			return nil, 0, err
 		}
 		return whole, len(head), wrong

@@ -17,13 +17,13 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// Root is the folder of the bundle, as scripts see it (realtime.md 15.1).
+// Root is the directory of the bundle as scripts see it (realtime.md 15.1).
 const Root = "/local/game"
 
-// SourceMax bounds one source file, in bytes.
+// SourceMax is the maximum size of a source file in bytes.
 const SourceMax = 5 << 20
 
-// Unit is a bundle with its compiled files. Any goroutine may call its methods.
+// Unit is a bundle and its compiled files. Its methods are safe for concurrent use.
 type Unit struct {
 	bundle *bundle.Bundle
 	files  map[string]*compiled
@@ -36,7 +36,8 @@ type compiled struct {
 	err     error
 }
 
-// Bundle prepares the source files of b: .js, .cjs, .mjs, .ts, .cts, .mts, .json, and files without an extension. It compiles none of them.
+// Bundle returns a Unit for the source files of b: .js, .cjs, .mjs, .ts, .cts, .mts, .json, and files without
+// an extension. It compiles none of them yet.
 func Bundle(b *bundle.Bundle) (*Unit, error) {
 	if b == nil || len(b.Files) == 0 {
 		return nil, errors.New("the script has no files")
@@ -51,15 +52,16 @@ func Bundle(b *bundle.Bundle) (*Unit, error) {
 	return u, nil
 }
 
-// Files returns the files of the bundle by path. They must not be changed.
+// Files returns the files of the bundle by path. The caller must not modify them.
 func (u *Unit) Files() map[string][]byte { return u.bundle.Files }
 
-// NodeVersion returns the version of Node.js that the bundle is for, such as 24.x.
+// NodeVersion returns the version of Node.js that the bundle requests, such as 24.x.
 func (u *Unit) NodeVersion() string { return u.bundle.NodeVersion }
 
-// Program returns a file, by its path in the bundle, as a program whose value is a function (pause) that returns the function (exports, require,
-// module, __filename, __dirname) of CommonJS. The function of a .json file sets module.exports. The code uses properties of pause (PauseName). The
-// error is fs.ErrNotExist if there is no such file, and *Error if it cannot be compiled.
+// Program compiles a file, given by its path in the bundle. The value of the program is a function that takes
+// the pause object (PauseName) and returns the CommonJS function (exports, require, module, __filename,
+// __dirname). For a .json file, that function sets module.exports. The error is fs.ErrNotExist if there is no
+// such file, and *Error if the file cannot be compiled.
 func (u *Unit) Program(name string) (*goja.Program, error) {
 	f, ok := u.files[name]
 	if !ok {
@@ -69,7 +71,8 @@ func (u *Unit) Program(name string) (*goja.Program, error) {
 	return f.program, f.err
 }
 
-// Check compiles all files but those of packages, and returns the errors of all.
+// Check compiles all files except those in node_modules, .json files, declarations (.d.ts), and files without
+// an extension. It joins their errors.
 func (u *Unit) Check() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(u.files)) {
@@ -83,7 +86,7 @@ func (u *Unit) Check() error {
 	return errors.Join(errs...)
 }
 
-// module reports whether a file is an ES module by its name or the nearest package.json.
+// module reports whether a file is an ES module, by its extension or by the type in the nearest package.json.
 func (u *Unit) module(name string) bool {
 	switch path.Ext(name) {
 	case ".mjs", ".mts":
@@ -106,7 +109,8 @@ func (u *Unit) module(name string) bool {
 
 func trimmed(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// Memo returns what f computes from the bundle, once for each key.
+// Memo caches f() under key. Concurrent first calls may call f more than once; all of them return the same
+// value.
 func (u *Unit) Memo(key string, f func() any) any {
 	if v, ok := u.memo.Load(key); ok {
 		return v

@@ -11,11 +11,12 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Only closures of the engine hold some of what a runtime keeps: a promise that a timer will resolve, functions that were given to then, what
-// Promise.all has so far. The type of a closure does not say which variables it holds. So, once in the process, a script makes such closures over
-// known values, and the learner searches for these values in the memory of the closures.
+// Some values of a runtime are reachable only through closures of the engine: the promise that a timer will
+// resolve, functions passed to then, and the results collected so far by Promise.all. The type of a closure
+// does not tell which variables it captures. So, once per process, the learner runs a script that creates
+// such closures over known values, and searches the memory of each closure for the known value.
 
-// capture is a variable that all closures of one function hold.
+// capture describes a variable that every closure of one function captures.
 type capture struct {
 	offset uintptr
 	is     reflect.Type
@@ -23,9 +24,9 @@ type capture struct {
 
 const word = unsafe.Sizeof(uintptr(0))
 
-const wordsMax = 12 // in how many words of a closure the learner searches
+const wordsMax = 12 // number of words of a closure that the learner searches
 
-// captures has the closures that the learner knows, by their code.
+// captures maps the code address of a closure to the variables that it captures.
 var captures = sync.OnceValue(func() map[uintptr][]capture {
 	l := learnAll()
 	if len(l.missing) > 0 {
@@ -55,7 +56,7 @@ func learnAll() *learner {
 	bound := new(bound)
 	call := bound.call
 	l.receiver(reflect.ValueOf(&call).Elem(), reflect.ValueOf(bound))
-	// The functions of Promise.all and the like share a variable with the list of results.
+	// The functions of Promise.all and similar methods share a variable with the list of results.
 	for source, list := range map[string]string{
 		"Promise.all([1, 2, 3, 4, 5, 6, pending])": "fulfillReactions", "Promise.allSettled([1, 2, 3, 4, 5, 6, pending])": "rejectReactions",
 		"Promise.any([1, 2, 3, 4, 5, 6, pending])": "rejectReactions",
@@ -65,7 +66,8 @@ func learnAll() *learner {
 	}
 	l.object("Promise.allSettled([1, 2, 3, 4, 5, 6, pending])", "pending")
 	l.list(reaction("fulfillReactions"), 7)
-	// The function that finally was given, and what continues when that has returned a promise which waits.
+	// The next closures are the function passed to finally, and the continuation that runs when the promise
+	// returned by that function is settled.
 	finally := fieldOf[Native](inside(l.object("pending.finally(seen)", "seen")), "f")
 	for _, list := range []string{"fulfillReactions", "rejectReactions"} {
 		l.learn(reaction(list), reflect.TypeOf(*finally), *(*uintptr)(unsafe.Pointer(finally)))
@@ -79,7 +81,8 @@ func learnAll() *learner {
 	revoked := l.object("var both = Proxy.revocable({}, {}); var revoke = both.revoke, proxy = both.proxy", "revoke")
 	behind := inside(l.object("", "proxy")).Addr()
 	l.learn(field(inside(revoked), "f"), behind.Type(), behind.Pointer())
-	// Jobs that have not run: a function that the script calls looks at the last one in the queue.
+	// The last closures are queued promise jobs. A native function that the script calls inspects the last
+	// job of the queue.
 	queue := Jobs(l.vm)
 	last := func() reflect.Value { return reflect.ValueOf(queue).Elem().Index(len(*queue) - 1) }
 	l.set("queued", func(goja.FunctionCall) goja.Value { l.learn(last(), value, words[:]...); return goja.Undefined() })
@@ -100,7 +103,7 @@ func learnAll() *learner {
 type learner struct {
 	vm      *goja.Runtime
 	all     map[uintptr][]capture
-	missing []string // what it has not found
+	missing []string // descriptions of captures that were not found
 }
 
 func (l *learner) set(name string, f Native) {
@@ -109,7 +112,7 @@ func (l *learner) set(name string, f Native) {
 	}
 }
 
-// object runs a text, and returns the object of a global name.
+// object runs source and returns the object in the global variable name.
 func (l *learner) object(source, name string) *goja.Object {
 	if _, err := l.vm.RunString(source); err != nil {
 		panic(err)
@@ -117,16 +120,17 @@ func (l *learner) object(source, name string) *goja.Object {
 	return l.vm.Get(name).(*goja.Object)
 }
 
-// receiver learns where a method's closure holds its receiver.
+// receiver learns where the closure of a method value stores its receiver.
 func (l *learner) receiver(closure, held reflect.Value) {
 	to := held.Type().Elem()
 	_, receiver, _ := strings.Cut(runtime.FuncForPC(closure.Pointer()).Name(), "(*")
-	for receiver, _, _ = strings.Cut(receiver, ")"); to.Name() != receiver; to = to.Field(0).Type { // the method may be that of an embedded type
+	// The method may belong to an embedded type
+	for receiver, _, _ = strings.Cut(receiver, ")"); to.Name() != receiver; to = to.Field(0).Type {
 	}
 	l.learn(closure, reflect.PointerTo(to), held.Pointer())
 }
 
-// learn learns where a closure holds a variable of these words.
+// learn learns where a closure stores a variable with these words as its value.
 func (l *learner) learn(closure reflect.Value, is reflect.Type, words ...uintptr) {
 	l.find(closure, is, func(at unsafe.Pointer) bool {
 		for i, w := range words {
@@ -138,16 +142,17 @@ func (l *learner) learn(closure reflect.Value, is reflect.Type, words ...uintptr
 	})
 }
 
-// list learns where closures hold a pointer to a list of n values.
+// list learns where a closure stores a pointer to a list of n values.
 func (l *learner) list(closure reflect.Value, n int) {
 	l.find(closure, reflect.TypeFor[*[]goja.Value](), func(at unsafe.Pointer) bool { return sharedList(at, n) })
 }
 
-// sharedList reports whether at is a pointer to a list of n values. It reads what the word points to, which may be another variable.
+// sharedList reports whether the word at address at is a pointer to a list of n values. It dereferences the
+// word, which may belong to another variable.
 //
 //go:nocheckptr
 func sharedList(at unsafe.Pointer, n int) bool {
-	const first = 1 << 16 // smaller numbers are no addresses
+	const first = 1 << 16 // smaller numbers are not addresses
 	if to := *(*uintptr)(at); to < first || to%word != 0 {
 		return false
 	}
@@ -166,12 +171,13 @@ func (l *learner) find(closure reflect.Value, is reflect.Type, here func(at unsa
 	l.missing = append(l.missing, fmt.Sprintf("the closure %s holds no %v", runtime.FuncForPC(code).Name(), is))
 }
 
-// closureOf returns the memory of the closure in a variable: its code, and then its variables.
+// closureOf returns the memory of the closure in variable f. The first word is the code address, and the
+// captured variables follow.
 func closureOf(f reflect.Value) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(f.UnsafeAddr()))
 }
 
-// captured returns the variables that the learner has found in closures like f.
+// captured returns the captured variables of f that the learner knows.
 func captured(f reflect.Value) (held []reflect.Value) {
 	if !f.CanAddr() {
 		return nil
@@ -182,15 +188,16 @@ func captured(f reflect.Value) (held []reflect.Value) {
 	return held
 }
 
-// bound is a function that bind has made. The engine has the arguments in a closure, where they could not be counted.
+// bound is a function made by Function.prototype.bind. The engine itself would store the arguments in a
+// closure, where Held cannot count them.
 type bound struct {
-	arguments []goja.Value // this, and the others
+	arguments []goja.Value // the value of this, followed by the other arguments
 	do        Native
 }
 
 func (b *bound) call(c goja.FunctionCall) goja.Value { return b.do(c) }
 
-// Bound replaces a function that bind has made by one whose arguments Held counts.
+// Bound replaces the implementation of f, which was made by bind, so that Held can count its arguments.
 func Bound(f *goja.Object, arguments []goja.Value) {
 	do := Function(f)
 	*do = (&bound{arguments, *do}).call

@@ -1,14 +1,17 @@
-// Package engine reaches into the private memory of the JavaScript engine, goja. The engine has no hooks for what keeps a hostile script from ending
-// the host: bounds of its built-ins, of recursion, of memory. Package js decides on these bounds; here is how the engine is read and changed for
-// them. No other package does that (cmd/internal/archtest).
+// Package engine accesses private fields of the JavaScript engine, goja. The engine has no hooks for what the
+// host must limit in hostile scripts: built-in functions, recursion and memory. Package js decides on the
+// limits; this package reads and changes the engine for them. No other package accesses private fields of
+// goja (cmd/internal/archtest).
 //
-//	fields.go     private fields by name          templates.go  what all runtimes make their built-ins of
-//	functions.go  what a built-in function does   objects.go    what an object is inside, and its size
-//	machine.go    calls, jobs and the stack       closures.go   what closures of the engine hold
-//	held.go       how many bytes a runtime holds
+// fields.go     private fields by name              templates.go  templates of built-ins, shared by all runtimes
+// functions.go  implementations of built-ins        objects.go    the internals of objects, and their sizes
+// machine.go    call stack and promise jobs         closures.go   variables captured by closures of the engine
+// held.go       how many bytes a runtime holds
 //
-// To take a newer engine, run the tests of this package first: TestTheEngineIsAsExpected has a table of all that is relied on, and says for each row
-// what has changed and what it is for. Then the sweeps of package js find built-ins that are new, and bound nothing yet.
+// To upgrade the engine, first run the tests of this package. TestTheEngineIsAsExpected has a table of
+// everything that this package relies on; for each row it reports what has changed and what the row is for.
+// The sweep tests of package js then find new built-ins that have no guard yet.
 //
-// A change of a template is for the whole process, and must come before other goroutines have runtimes. All else is for the goroutine that has the runtime.
+// Changing a template affects all runtimes of the process, so it must be done before other goroutines create
+// runtimes. All other functions must be called by the goroutine that owns the runtime.
 package engine

@@ -15,7 +15,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// kinds are values of a script, the types that the engine has for them, and why that matters.
+// kinds lists values of a script, the types that the engine uses for them, and why that matters.
 var kinds = []struct{ source, name, why string }{
 	{"Object", "templatedFuncObject", "built-in classes have templates, which are guarded"},
 	{"Object.prototype", "templatedObject", "prototypes have templates, which are guarded"},
@@ -37,7 +37,8 @@ var kinds = []struct{ source, name, why string }{
 	{"new Proxy({}, {})", "proxyObject", "revoke holds it"},
 }
 
-// fieldsUsed are the private fields that this package uses, their types, and why. Without a name, it is the type itself.
+// fieldsUsed lists the private fields that this package uses, their types, and why. A row without a field
+// name is about the type itself.
 var fieldsUsed = []struct{ of, name, is, why string }{
 	{"Object", "self", "goja.objectImpl", "all else about an object is behind it"},
 	{"templatedObject", "tmpl", "*goja.objectTemplate", "built-ins of all runtimes are guarded in it"},
@@ -89,7 +90,8 @@ var fieldsUsed = []struct{ of, name, is, why string }{
 	{"_pushSpread", "", "struct {}", "the instruction before which the stack grows"},
 }
 
-// TestTheEngineIsAsExpected fails with a sentence for each kind, field, closure and behaviour that is relied on and has changed.
+// TestTheEngineIsAsExpected fails with an explanation for each kind, field, closure and behavior that this
+// package relies on and that has changed.
 func TestTheEngineIsAsExpected(t *testing.T) {
 	vm := goja.New()
 	value := func(source string) goja.Value {
@@ -139,7 +141,7 @@ func TestTheEngineIsAsExpected(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		return // what follows would panic
+		return // the rest would panic
 	}
 	spreads, jobs, depth := false, 0, 0
 	if err := vm.Set("look", func(goja.FunctionCall) goja.Value {
@@ -191,7 +193,7 @@ func TestTheEngineIsAsExpected(t *testing.T) {
 	}
 }
 
-// collect collects the types that a value of one type leads to.
+// collect adds a type and all types reachable from it to types.
 func collect(types map[string]reflect.Type, of reflect.Type) {
 	if of.Name() != "" {
 		if types[of.Name()] != nil || of.PkgPath() == "" {
@@ -212,7 +214,7 @@ func collect(types map[string]reflect.Type, of reflect.Type) {
 	}
 }
 
-// underlying returns the type that a named type is.
+// underlying returns the underlying type of a named type.
 func underlying(of reflect.Type) string {
 	switch of.Kind() {
 	case reflect.Slice:
@@ -225,7 +227,7 @@ func underlying(of reflect.Type) string {
 	return of.Kind().String()
 }
 
-// Each name of a field or type in the code of this package is in the tables.
+// Every name of a field or type that the code of this package uses must be in the tables.
 func TestAllThatIsUsedIsExpected(t *testing.T) {
 	known := map[string]bool{"math/big": true}
 	for _, f := range fieldsUsed {

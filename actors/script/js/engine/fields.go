@@ -9,15 +9,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// inside returns the struct that has all of an object.
+// inside returns the struct that implements an object.
 func inside(o *goja.Object) reflect.Value {
 	return field(reflect.ValueOf(o).Elem(), "self").Elem().Elem()
 }
 
-// fields has the fields of structs, by type and name: reflect takes half a KiB for each search.
+// fields caches the fields of structs by type and name: each lookup by reflect allocates half a KiB.
 var fields sync.Map // from reflect.Type to map[string][]int
 
-// field returns a field of a struct. It is not valid if the struct has none of that name.
+// field returns a field of a struct, or the zero reflect.Value if there is no field of that name.
 func field(of reflect.Value, name string) (f reflect.Value) {
 	all, ok := fields.Load(of.Type())
 	if !ok {
@@ -33,7 +33,8 @@ func field(of reflect.Value, name string) (f reflect.Value) {
 	return f
 }
 
-// fieldOf returns the address of a field. It panics if the field is not of type T, or a map of the same keys and kind of values.
+// fieldOf returns the address of a field. It panics if the type of the field is not T. Two map types are
+// considered equal if their key types and the kinds of their values are equal.
 func fieldOf[T any](of reflect.Value, name string) *T {
 	f := field(of, name)
 	want := reflect.TypeFor[T]()
@@ -43,7 +44,7 @@ func fieldOf[T any](of reflect.Value, name string) *T {
 	return (*T)(unsafe.Pointer(f.UnsafeAddr()))
 }
 
-// changed is what this package panics with when the engine is not as expected.
+// changed returns the panic message for an engine that differs from what this package expects.
 func changed(format string, args ...any) string {
 	return "the engine has changed: " + fmt.Sprintf(format, args...)
 }

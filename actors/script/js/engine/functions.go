@@ -9,13 +9,15 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// Native is what a function does. Called like this, and not by the engine, it leaves promise jobs to the caller, and panics with what it throws.
+// Native is the Go implementation of a function. A direct call of it, unlike a call by the engine, does not
+// run promise jobs, and panics with the value that the function throws.
 type Native = func(goja.FunctionCall) goja.Value
 
-// Construct is what a constructor does with new.
+// Construct is the Go implementation of a constructor called with new.
 type Construct = func(args []goja.Value, newTarget *goja.Object) *goja.Object
 
-// Function returns what a built-in function does, to be called or replaced; nil if o is no built-in function.
+// Function returns a pointer to the implementation of a built-in function, so that it can be called or
+// replaced. It returns nil if o is not a built-in function.
 func Function(o *goja.Object) *Native {
 	in := inside(o)
 	if !field(in, "f").IsValid() {
@@ -24,22 +26,24 @@ func Function(o *goja.Object) *Native {
 	return fieldOf[Native](in, "f")
 }
 
-// Constructor is Function for what a built-in function does with new. It points to nil if that is nothing.
+// Constructor returns a pointer to the implementation of a built-in function called with new. The
+// implementation is nil if o is not a constructor.
 func Constructor(o *goja.Object) *Construct {
 	return fieldOf[Construct](inside(o), "construct")
 }
 
-// Part is a part of a property that may be an object.
+// Part names a field of a property that may contain an object.
 type Part string
 
-// Parts of a property.
+// The parts of a property.
 const (
 	Value  Part = "value"
 	Getter Part = "getterFunc"
 	Setter Part = "setterFunc"
 )
 
-// Objects returns the object that a property is, or else those in some of its parts.
+// Objects returns property itself if it is an object. Otherwise it returns the objects in the given parts of
+// the property.
 func Objects(property goja.Value, parts ...Part) (objects []*goja.Object) {
 	if o, ok := property.(*goja.Object); ok {
 		return []*goja.Object{o}
@@ -62,7 +66,7 @@ func Objects(property goja.Value, parts ...Part) (objects []*goja.Object) {
 
 var objectType = reflect.TypeFor[*goja.Object]()
 
-// Object returns the object that a property is or has in a part. It panics if there is none.
+// Object returns the first object that Objects returns for property and part. It panics if there is none.
 func Object(property goja.Value, part Part) *goja.Object {
 	if o := Objects(property, part); len(o) > 0 {
 		return o[0]
@@ -70,7 +74,8 @@ func Object(property goja.Value, part Part) *goja.Object {
 	panic(changed("a property has no object as its %s", part))
 }
 
-// Members returns the properties of an object that has them itself, to be read; nil for one that has a template or is of another kind.
+// Members returns the properties of an object for reading. It returns nil if the object has a template or
+// stores its properties differently.
 func Members(o *goja.Object) map[unistring.String]goja.Value {
 	in := inside(o)
 	if field(in, "tmpl").IsValid() || field(in, "values").Kind() != reflect.Map {
@@ -79,7 +84,7 @@ func Members(o *goja.Object) map[unistring.String]goja.Value {
 	return *fieldOf[map[unistring.String]goja.Value](in, "values")
 }
 
-// Place returns where a function of a script begins: the name of the file without its folders, and the line.
+// Place returns where a function of a script begins: the base name of the file, and the line.
 func Place(f *goja.Object) (name string, line int, ok bool) {
 	code := field(inside(f), "prg")
 	if !code.IsValid() || code.IsNil() || field(code.Elem(), "srcMap").Len() == 0 {

@@ -11,8 +11,10 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// Held estimates how many bytes a runtime and other values of it hold, up to little more than limit: what can be reached through the engine's own
-// types and the closures that are known. What only other closures hold, and texts that a script has kept pieces of, is not counted.
+// Held estimates how many bytes a runtime and other values of it hold. It stops soon after the estimate
+// exceeds limit. It counts the memory that is reachable through the engine's own types and through known
+// closures (captures). It does not count memory that only other closures reach, or the original of a text of
+// which a script keeps only a substring.
 func Held(limit int64, r *goja.Runtime, others ...any) int64 {
 	m := meter{limit: limit, seen: make(map[uintptr]struct{}), types: make(map[reflect.Type]shape)}
 	m.add(reflect.ValueOf(r))
@@ -29,22 +31,22 @@ func Held(limit int64, r *goja.Runtime, others ...any) int64 {
 }
 
 const (
-	closureBytes = 128 // is counted for each closure
-	textMin      = 64  // bytes: shorter texts are counted each time
+	closureBytes = 128 // estimated size of a closure
+	textMin      = 64  // texts with fewer bytes are counted at every occurrence
 )
 
-// meter counts the memory that values lead to.
+// meter sums the memory that is reachable from values.
 type meter struct {
 	bytes, limit int64
 	seen         map[uintptr]struct{}
 	types        map[reflect.Type]shape
-	pending      []reflect.Value // memory that is counted, with values to look at
+	pending      []reflect.Value // values already counted, whose referents are not counted yet
 }
 
-// shape is what the meter does with values of a type.
+// shape tells how the meter handles values of a type.
 type shape struct {
-	looks  bool  // into them
-	fields []int // of a struct: those that may hold more than themselves
+	looks  bool  // whether the meter follows pointers to this type
+	fields []int // for a struct, the indexes of fields that may point to other memory
 }
 
 func (m *meter) shape(t reflect.Type) shape {
@@ -63,7 +65,7 @@ func (m *meter) shape(t reflect.Type) shape {
 	return s
 }
 
-// fresh reports whether nothing at an address has been counted so far.
+// fresh marks the address at as counted. It returns false if it was marked before or is 0.
 func (m *meter) fresh(at uintptr) bool {
 	if _, ok := m.seen[at]; ok || at == 0 {
 		return false
@@ -95,7 +97,7 @@ func (m *meter) add(v reflect.Value) {
 		}
 		e := v.Elem()
 		switch e.Kind() {
-		case reflect.Pointer, reflect.Func, reflect.Map: // one word, in the interface itself
+		case reflect.Pointer, reflect.Func, reflect.Map: // a single word, stored in the interface itself
 		default:
 			m.bytes += int64(e.Type().Size())
 		}
@@ -137,7 +139,7 @@ func (m *meter) add(v reflect.Value) {
 	}
 }
 
-// into adds what memory that is counted points to.
+// into adds the memory that v points to. v itself is already counted.
 func (m *meter) into(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
@@ -154,7 +156,9 @@ func (m *meter) into(v reflect.Value) {
 	}
 }
 
-// patternBytes estimates what a compiled regular expression takes: by its instructions, which Go's library may have in two forms, or by its text.
+// patternBytes estimates the size of a compiled regular expression by its instructions. Go's regexp package
+// may keep a second form of them (onepass). For an expression of the backtracking library, the estimate is 8
+// bytes per character of the source.
 func patternBytes(pattern reflect.Value) int64 {
 	const instruction, onePass = int64(unsafe.Sizeof(syntax.Inst{})), 2 * int64(unsafe.Sizeof(syntax.Inst{}))
 	compiled := field(pattern, "regexpWrapper")
@@ -168,12 +172,13 @@ func patternBytes(pattern reflect.Value) int64 {
 	return bytes
 }
 
-// points reports whether a value of a type may hold more than itself.
+// points reports whether values of type t may point to other memory.
 func points(t reflect.Type) bool {
 	return t.Kind() > reflect.Complex128 && t.Kind() != reflect.UnsafePointer || t.Kind() == reflect.Array && points(t.Elem())
 }
 
-// isShared reports whether a value is code that runtimes share: all code but what a script has evaluated.
+// isShared reports whether v is a program that runtimes share. Only programs that a script has evaluated are
+// not shared.
 func isShared(v reflect.Value) bool {
 	if v.Type() != programType || v.IsNil() {
 		return false
@@ -184,7 +189,8 @@ func isShared(v reflect.Value) bool {
 
 var programType = reflect.TypeFor[*goja.Program]()
 
-// looks reports whether the meter looks into values of a type. Types of others than the engine lead out of the runtime.
+// looks reports whether the meter follows pointers to type t. Types outside the engine lead out of the
+// runtime.
 func looks(t reflect.Type) bool {
 	at := t.PkgPath()
 	return at == "" || at == "math/big" || t == reflect.TypeFor[bound]() || at == gojaPath || strings.HasPrefix(at, gojaPath+"/")

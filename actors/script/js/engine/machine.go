@@ -7,15 +7,16 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Jobs returns a runtime's queue of promise jobs. The engine itself would drop all of them when one overflows the stack.
+// Jobs returns the queue of promise jobs of a runtime. The engine itself drops the whole queue when one job
+// overflows the stack.
 func Jobs(r *goja.Runtime) *[]func() { return fieldOf[[]func()](reflect.ValueOf(r).Elem(), "jobQueue") }
 
-// Calls is the stack of calls of a runtime.
+// Calls is the call stack of a runtime.
 type Calls struct {
-	stack *[]struct{} // of another type: only its length may be read
+	stack *[]struct{} // the real element type differs; only the length may be read
 }
 
-// CallsOf returns the stack of calls.
+// CallsOf returns the call stack of r.
 func CallsOf(r *goja.Runtime) Calls {
 	calls := field(machine(r), "callStack")
 	if calls.Kind() != reflect.Slice {
@@ -24,13 +25,14 @@ func CallsOf(r *goja.Runtime) Calls {
 	return Calls{(*[]struct{})(unsafe.Pointer(calls.UnsafeAddr()))}
 }
 
-// Depth returns how many functions of scripts have called each other.
+// Depth returns the number of script functions on the call stack.
 func (c Calls) Depth() int { return len(*c.stack) }
 
-// FrameSize is how many bytes a frame takes in the stack of an error.
+// FrameSize is the size in bytes of one frame in the stack of an error.
 const FrameSize = int64(unsafe.Sizeof(goja.StackFrame{}))
 
-// Spreads reports whether the script is about to spread something into the arguments of a call.
+// Spreads reports whether the next instruction of the script spreads an iterable into the arguments of a
+// call.
 func Spreads(r *goja.Runtime) bool {
 	vm := machine(r)
 	code := field(vm, "prg")
@@ -42,7 +44,8 @@ func Spreads(r *goja.Runtime) bool {
 	return pc < code.Len() && code.Index(pc).Elem().Type().Name() == "_pushSpread"
 }
 
-// GrowStack makes room for n values on the stack at once. The engine would copy all of the stack for each 1,024.
+// GrowStack grows the value stack once for n more values. The engine would copy the whole stack for every
+// 1,024 values.
 func GrowStack(r *goja.Runtime, n int) {
 	stack := field(machine(r), "stack")
 	reflect.NewAt(stack.Type(), unsafe.Pointer(stack.UnsafeAddr())).Elem().Grow(n)

@@ -12,7 +12,8 @@ const (
 	EntrySize = 64 // an entry of a map, or the name of a property
 )
 
-// LengthStays reports whether the length of an object is the same each time it is read, until its script runs again: reading it runs no code of a script.
+// LengthStays reports whether the length of an object cannot change until its script runs again. Reading such
+// a length runs no script code.
 func LengthStays(o *goja.Object) bool {
 	in := inside(o)
 	switch in.Type().Name() {
@@ -26,7 +27,7 @@ func LengthStays(o *goja.Object) bool {
 		}
 		v = v.Elem()
 		if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
-			if accessor := field(v.Elem(), "accessor"); accessor.IsValid() { // a property, with the value in it
+			if accessor := field(v.Elem(), "accessor"); accessor.IsValid() { // a property; the value is one of its fields
 				if v = field(v.Elem(), "value"); accessor.Bool() || v.IsNil() {
 					return false
 				}
@@ -38,7 +39,8 @@ func LengthStays(o *goja.Object) bool {
 	return false
 }
 
-// Elements returns how many elements an array, or an array of bytes or numbers, has at most; 0 for any other value.
+// Elements returns the number of elements of an array or a typed array, and 0 for any other value. For a
+// sparse array, it is the length.
 func Elements(v goja.Value) int64 {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -53,7 +55,7 @@ func Elements(v goja.Value) int64 {
 	return 0
 }
 
-// Entries returns how many entries a map or a set has; 0 for any other value.
+// Entries returns the number of entries of a Map or Set, and 0 for any other value.
 func Entries(v goja.Value) int64 {
 	if o, ok := v.(*goja.Object); ok {
 		switch in := inside(o); in.Type().Name() {
@@ -64,7 +66,8 @@ func Entries(v goja.Value) int64 {
 	return 0
 }
 
-// List returns the elements of an array, to be read or replaced; nil for any other object, and for an array that is nearly empty.
+// List returns the elements of an array, for reading or replacing. It returns nil for any other object, and
+// for a sparse array.
 func List(o *goja.Object) []goja.Value {
 	if in := inside(o); in.Type().Name() == "arrayObject" {
 		return *fieldOf[[]goja.Value](in, "values")
@@ -72,13 +75,14 @@ func List(o *goja.Object) []goja.Value {
 	return nil
 }
 
-// HoldsBytes reports whether an object is an ArrayBuffer, or an array of bytes or numbers of one.
+// HoldsBytes reports whether an object is an ArrayBuffer or a typed array.
 func HoldsBytes(o *goja.Object) bool {
 	name := inside(o).Type().Name()
 	return name == "typedArrayObject" || name == "arrayBufferObject"
 }
 
-// Bytes estimates how many bytes an array, an ArrayBuffer or a plain object takes, without what is in its elements; 0 for any other object.
+// Bytes estimates the size in bytes of an array, an ArrayBuffer or a plain object, without the values of its
+// elements. It returns 0 for any other object.
 func Bytes(o *goja.Object) int64 {
 	switch in := inside(o); in.Type().Name() {
 	case "arrayObject":
@@ -91,8 +95,9 @@ func Bytes(o *goja.Object) int64 {
 	return 0
 }
 
-// ASCII reports whether the engine has a text as one byte for each character. Pieces of such a text are no copies.
+// ASCII reports whether the engine stores a text with one byte per character. Substrings of such a text share
+// its memory.
 func ASCII(s goja.String) bool { return reflect.TypeOf(s).Kind() == reflect.String }
 
-// Stack returns the stack of an object of class Error, to be read or replaced.
+// Stack returns the stack of an Error object, for reading or replacing.
 func Stack(e *goja.Object) *[]goja.StackFrame { return fieldOf[[]goja.StackFrame](inside(e), "stack") }

@@ -8,14 +8,15 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// Factory makes a property of one runtime, when its script first asks for the property.
+// Factory creates a property in one runtime, when the script first reads it.
 type Factory = func(*goja.Runtime) goja.Value
 
-// Change changes a property that a factory has made.
+// Change modifies a property that a Factory has created.
 type Change = func(r *goja.Runtime, made goja.Value)
 
-// Template makes the properties of one built-in object in all runtimes of the process. To change it is free for runtimes whose scripts do not use
-// the property; to change each runtime would take tens of KiB of it.
+// Template creates the properties of one built-in object in all runtimes of the process. Changing a template
+// costs nothing in runtimes whose scripts do not use the property. Changing the object in each runtime
+// instead would take tens of KiB per runtime.
 type Template struct {
 	properties map[unistring.String]Factory
 	symbols    map[*goja.Symbol]Factory
@@ -35,7 +36,7 @@ func TemplateOf(o *goja.Object) Template {
 	}
 }
 
-// Factory returns what makes a property.
+// Factory returns the factory of a property. It panics if there is none.
 func (t Template) Factory(name string) Factory {
 	f := t.properties[unistring.NewFromString(name)]
 	if f == nil {
@@ -44,17 +45,17 @@ func (t Template) Factory(name string) Factory {
 	return f
 }
 
-// Change changes a property.
+// Change makes runtimes call by when they create the property name.
 func (t Template) Change(name string, by Change) {
 	t.properties[unistring.NewFromString(name)] = changing(t.Factory(name), by)
 }
 
-// ChangeSymbol changes the property of a symbol.
+// ChangeSymbol is Change for a property whose key is a symbol.
 func (t Template) ChangeSymbol(symbol *goja.Symbol, by Change) {
 	t.symbols[symbol] = changing(t.symbols[symbol], by)
 }
 
-// ChangeAll changes all properties.
+// ChangeAll is Change for all properties.
 func (t Template) ChangeAll(by Change) {
 	for name, made := range t.properties {
 		t.properties[name] = changing(made, by)

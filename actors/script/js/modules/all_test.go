@@ -8,7 +8,7 @@ import (
 	"troupe/actors/script"
 )
 
-// Each name that can be required has a source that loads.
+// Every name that can be required has a source that loads.
 func TestEveryModuleLoads(t *testing.T) {
 	h := enable(t, "main.js", "")
 	for name, source := range builtins {
@@ -29,7 +29,7 @@ func TestEveryModuleLoads(t *testing.T) {
 	}
 }
 
-// Additions are there for files that mention them.
+// Additions are installed for files that mention them.
 func TestAdditions(t *testing.T) {
 	h := enable(t, "main.js", `
 		console.log(typeof Symbol.asyncIterator, Symbol.dispose.toString());

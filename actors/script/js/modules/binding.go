@@ -10,7 +10,8 @@ import (
 	"troupe/actors/script"
 )
 
-// binding returns the functions in Go that the file of a built-in module calls.
+// binding returns an object with the Go functions that the source of a built-in module calls, or undefined if
+// it calls none.
 func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
 		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "equal": inspectBinding, "util_types": inspectBinding, "console": consoleBinding,
@@ -23,7 +24,8 @@ func (l *Loader) binding(source string) goja.Value {
 	return l.runtime.NewDynamicObject(&binding{loader: l, make: make})
 }
 
-// Sealed is for objects of the host that make a property when it is read: they keep nothing, and list nothing.
+// Sealed is embedded in dynamic objects of the host that create their properties when they are read. Such an
+// object stores and lists no properties.
 type Sealed struct{}
 
 func (Sealed) Has(string) bool             { return false }
@@ -31,12 +33,12 @@ func (Sealed) Set(string, goja.Value) bool { return false }
 func (Sealed) Delete(string) bool          { return true }
 func (Sealed) Keys() []string              { return nil }
 
-// binding makes a function when it is first used: each takes 0.7 KiB of a runtime.
+// binding creates a function when it is first read, because a function takes 0.7 KiB of a runtime.
 type binding struct {
 	Sealed
 	loader *Loader
 	make   func(*Loader) map[string]any
-	values map[string]goja.Value // so far
+	values map[string]goja.Value // the properties created so far
 }
 
 func (b *binding) Get(name string) goja.Value {
@@ -60,12 +62,13 @@ func (b *binding) Has(name string) bool { return b.Get(name) != nil }
 
 type native = func(goja.FunctionCall) goja.Value
 
-// inspectBinding has what a script cannot find out about a value.
+// inspectBinding has functions for inspecting values in ways that a script cannot.
 func inspectBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{
 		"kind": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(kind(c.Argument(0))) }),
-		// target returns the target of a proxy, null if it is revoked; undefined for any other value.
+		// target returns the target of a proxy, or null if the proxy is revoked. For any other value it
+		// returns undefined.
 		"target": native(func(c goja.FunctionCall) goja.Value {
 			o, ok := c.Argument(0).(*goja.Object)
 			if !ok || o.ExportType() != proxyType {
@@ -84,13 +87,13 @@ func inspectBinding(l *Loader) map[string]any {
 
 var proxyType = reflect.TypeFor[goja.Proxy]()
 
-// kinds are the names of objects by the types that the engine exports.
+// kinds maps the types that the engine exports to the names of their classes.
 var kinds = map[reflect.Type]string{
 	reflect.TypeFor[*goja.Promise](): "Promise", reflect.TypeFor[goja.ArrayBuffer](): "ArrayBuffer",
 	reflect.TypeFor[[]any](): "Set", reflect.TypeFor[[][2]any](): "Map",
 }
 
-// kind returns what an object is, whatever its prototype.
+// kind returns the class of an object, whatever its prototype.
 func kind(v goja.Value) string {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -130,9 +133,10 @@ func (l *Loader) log(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-const streamLine = 64 << 10 // how many bytes without the end of a line process.stdout and process.stderr keep
+const streamLine = 64 << 10 // maximum number of bytes that process.stdout and process.stderr buffer without a newline
 
-// write is write(level, text), for process.stdout and process.stderr. It logs whole lines.
+// write implements write(level, text) for process.stdout and process.stderr. It logs complete lines and
+// buffers the rest.
 func (l *Loader) write(c goja.FunctionCall) goja.Value {
 	level := levels[c.Argument(0).String()]
 	rest := l.unfinished[level] + c.Argument(1).String()
@@ -150,7 +154,8 @@ func (l *Loader) write(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// Flush logs the lines of process.stdout and process.stderr that have no end yet, at the end of a script. It is for the owner of the runtime.
+// Flush logs the incomplete last lines of process.stdout and process.stderr when a script ends. Only the
+// owner of the runtime may call it.
 func (l *Loader) Flush() {
 	for _, level := range []script.Level{script.LevelInfo, script.LevelError} {
 		if line := l.unfinished[level]; line != "" {
@@ -160,7 +165,7 @@ func (l *Loader) Flush() {
 	}
 }
 
-// milliseconds returns the time since Enable.
+// milliseconds returns the time since the call of Enable.
 func (l *Loader) milliseconds() float64 {
 	return float64(time.Since(l.start).Nanoseconds()) / 1e6
 }

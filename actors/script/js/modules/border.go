@@ -9,11 +9,11 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// absent are modules of Node.js that the embedded engine does not have.
+// absent lists the modules of Node.js that the embedded engine does not have.
 var absent = compile.Words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https inspector inspector/promises module net path/win32 punycode querystring
 		readline readline/promises repl sea sqlite stream stream/consumers stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`)
 
-// absentMembers are functions and classes that modules of the embedded engine lack.
+// absentMembers lists, by module, the functions and classes that the embedded engine's version lacks.
 var absentMembers = map[string]map[string]bool{
 	"assert": compile.Words("CallTracker doesNotMatch doesNotReject doesNotThrow ifError match rejects"),
 	"buffer": compile.Words("Blob File SlowBuffer isAscii isUtf8 resolveObjectURL transcode"),
@@ -37,7 +37,8 @@ var absentMembers = map[string]map[string]bool{
 		isStringObject isSymbolObject`),
 }
 
-// absentGlobals and absentMethods are those of Node.js and of the language that the embedded engine lacks.
+// absentGlobals and absentMethods list the globals and methods of Node.js and of the language that the
+// embedded engine lacks.
 var (
 	absentGlobals = compile.Words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget File FinalizationRegistry Float16Array FormData
 		Headers Intl Iterator MessageChannel MessagePort ReadableStream Request Response SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator
@@ -46,7 +47,8 @@ var (
 		toWellFormed try withResolvers writeBigInt64BE writeBigInt64LE writeBigUInt64BE writeBigUInt64LE writeIntBE writeIntLE writeUIntBE writeUIntLE`)
 )
 
-// border is the prototype of a module's exports. What the exports lack is a function that throws an error about that.
+// border is the prototype of a module's exports. For a member that the exports lack, it returns a function
+// that throws an explanatory error.
 type border struct {
 	Sealed
 	loader *Loader
@@ -55,7 +57,7 @@ type border struct {
 
 func (b *border) Get(name string) goja.Value { return b.loader.absentMember(b.module, name) }
 
-// withBorder makes a border the prototype of a module's exports.
+// withBorder inserts a border into the prototype chain of a module's exports.
 func (l *Loader) withBorder(module string, exports goja.Value) {
 	o, ok := exports.(*goja.Object)
 	if !ok || absentMembers[module] == nil {
@@ -66,7 +68,7 @@ func (l *Loader) withBorder(module string, exports goja.Value) {
 	must(o.SetPrototype(b))
 }
 
-// absentMember returns a function that throws, or nil.
+// absentMember returns a function that throws, or nil if the member is not in absentMembers.
 func (l *Loader) absentMember(module, name string) goja.Value {
 	if !absentMembers[module][name] {
 		return nil
@@ -81,11 +83,12 @@ func (l *Loader) absentMember(module, name string) goja.Value {
 
 var (
 	notThere = regexp.MustCompile(`^(?:\w+: )*(?:(\w+) is not defined|Object has no member '(\w+)')`)
-	// bounded matches errors of what the embedded engine bounds.
+	// bounded matches messages of errors about limits of the embedded engine.
 	bounded = regexp.MustCompile(`^(?:\w+: )*(?:EACCES: permission denied|EROFS: read-only|Invalid string length|JSON is nested more|Invalid digest|a list of \d+ is too|a regular expression of \d+ |Invalid flags supplied to RegExp constructor .[a-z]*[dv])`)
 )
 
-// Hint returns what to add to the message of an error about what the embedded engine does not have or allow; empty for other errors.
+// Hint returns a text to append to an error message if the embedded engine lacks or forbids what the message
+// is about. Otherwise it returns "".
 func Hint(message string) string {
 	if m := notThere.FindStringSubmatch(message); m != nil && (absentGlobals[m[1]] || absentMethods[m[2]]) {
 		return ": " + compile.Lacks("it")

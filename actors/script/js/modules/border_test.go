@@ -8,7 +8,7 @@ import (
 	"troupe/actors/script"
 )
 
-// A function that a module lacks throws an error that says what to do, and is no property of the module.
+// A function that a module lacks throws an error with advice. It is not visible as a property of the module.
 func TestAbsentMembersSaySo(t *testing.T) {
 	h := enable(t, "main.js", `
 		const util = require('util'), crypto = require('crypto');
@@ -32,11 +32,11 @@ func TestAbsentMembersSaySo(t *testing.T) {
 	}
 }
 
-// A member is either there or absent.
+// A member that is listed as absent does not exist.
 func TestAbsentMembersAreAbsent(t *testing.T) {
 	h := enable(t, "main.js", "")
 	for module, names := range absentMembers {
-		if module == "path_win32" { // is in path
+		if module == "path_win32" { // not a module but a member of path
 			continue
 		}
 		o := h.Builtin(module).ToObject(h.runtime)

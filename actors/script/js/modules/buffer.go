@@ -8,7 +8,7 @@ import (
 
 func bufferBinding(l *Loader) map[string]any {
 	r, b := l.runtime, bytesBinding(l)
-	// spaced returns the first bytes in hexadecimal, apart.
+	// spaced returns the first bytes in hexadecimal, separated by spaces.
 	b["spaced"] = native(func(c goja.FunctionCall) goja.Value {
 		data := view(c.Argument(0))
 		return r.ToValue(fmt.Sprintf("% x", data[:min(int(c.Argument(1).ToInteger()), len(data))]))

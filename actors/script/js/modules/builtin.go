@@ -14,10 +14,10 @@ var sources embed.FS
 
 type source struct {
 	program *goja.Program
-	words   uint8 // see mentions
+	words   uint8 // additions that the source mentions (see mentions)
 }
 
-// compiled are the built-in modules that any runtime has used.
+// compiled caches the programs of the built-in modules, for all runtimes.
 var compiled sync.Map // name -> func() source
 
 func program(name string) source {
@@ -34,7 +34,7 @@ func program(name string) source {
 	return once.(func() source)()
 }
 
-// builtins are the names of modules that can be required, and of their sources.
+// builtins maps the names of modules that can be required to the names of their sources.
 var builtins = map[string]string{
 	"assert": "assert", "assert/strict": "assert_strict", "buffer": "buffer", "console": "console", "crypto": "crypto", "events": "events",
 	"fs": "fs", "fs/promises": "fs_promises", "os": "os", "path": "path", "path/posix": "path", "perf_hooks": "perf_hooks", "process": "process",

@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// bytesBinding has the conversions between bytes and strings, for Buffer and TextDecoder.
+// bytesBinding has the conversions between bytes and strings for Buffer and TextDecoder.
 func bytesBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{
@@ -48,7 +48,7 @@ func bytesBinding(l *Loader) map[string]any {
 
 var bytesType, bufferType = reflect.TypeFor[[]byte](), reflect.TypeFor[goja.ArrayBuffer]()
 
-// View returns the bytes of a Uint8Array, not copied.
+// View returns the bytes of a Uint8Array without copying them.
 func View(v goja.Value) ([]byte, bool) {
 	if v.ExportType() != bytesType {
 		return nil, false
@@ -57,9 +57,10 @@ func View(v goja.Value) ([]byte, bool) {
 	return b, ok
 }
 
-// view returns the bytes of a Uint8Array or an ArrayBuffer, not copied; nil for any other value.
+// view returns the bytes of a Uint8Array or an ArrayBuffer without copying them. It returns nil for any other
+// value.
 func view(v goja.Value) []byte {
-	switch v.ExportType() { // Export copies other values
+	switch v.ExportType() { // for other types, Export would copy
 	case bytesType:
 		b, _ := v.Export().([]byte)
 		return b
@@ -98,7 +99,8 @@ func encode(r *goja.Runtime, b []byte, encoding string) goja.Value {
 	return r.ToValue(Text(b))
 }
 
-// Text decodes UTF-8 as the Encoding Standard does: each longest start of a character that has no end becomes one U+FFFD. Go makes one of each byte.
+// Text decodes UTF-8 as the Encoding Standard requires: each maximal incomplete sequence becomes one U+FFFD.
+// Go would replace every byte of it.
 func Text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -115,7 +117,8 @@ func Text(b []byte) string {
 	return s.String()
 }
 
-// decode returns a string as bytes. As in Node.js, it never fails: it stops at wrong characters, or skips them.
+// decode converts a string to bytes. As in Node.js, it never fails: it stops at invalid characters, or skips
+// them.
 func decode(v goja.Value, encoding string) []byte {
 	switch encoding {
 	case "hex":
@@ -147,7 +150,7 @@ func decode(v goja.Value, encoding string) []byte {
 	return []byte(v.String())
 }
 
-// lenient64 decodes base64 in both alphabets. It skips other characters, and stops at the padding.
+// lenient64 decodes base64 in both alphabets. It skips invalid characters and stops at the padding.
 func lenient64(s string) []byte {
 	s, _, _ = strings.Cut(s, "=")
 	s = strings.Map(func(c rune) rune {
@@ -161,7 +164,7 @@ func lenient64(s string) []byte {
 		}
 		return -1
 	}, s)
-	if len(s)%4 == 1 { // a last character alone is less than a byte
+	if len(s)%4 == 1 { // a single trailing character encodes less than a byte
 		s = s[:len(s)-1]
 	}
 	b, _ := base64.RawStdEncoding.DecodeString(s)

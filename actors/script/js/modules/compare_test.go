@@ -16,15 +16,15 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/compare/*.txt as Node.js 20 prints it")
 
-// The scripts of testdata/compare print the same as in Node.js 20. Files next to them have what it printed. If Node.js is installed, these files are compared
-// with it.
+// The scripts in testdata/compare print the same as in Node.js 20. The expected output is in the files next
+// to them. If Node.js 20 is installed, the test also checks these files against it.
 func TestPrintsAsNodeDoes(t *testing.T) {
 	files, err := filepath.Glob("testdata/compare/*.js")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)
 	}
 	defer func(l *time.Location) { time.Local = l }(time.Local)
-	time.Local = time.UTC // as for Node.js
+	time.Local = time.UTC // the same time zone as for Node.js
 	node := node20(t)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestPrintsAsNodeDoes(t *testing.T) {
 	}
 }
 
-// compare shows the first lines that differ.
+// compare reports the first lines that differ.
 func compare(t *testing.T, got, want string) {
 	t.Helper()
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
@@ -76,7 +76,7 @@ func compare(t *testing.T, got, want string) {
 	}
 }
 
-// node20 returns the path of Node.js 20, or "" and logs why there is none.
+// node20 returns the path of Node.js 20. If there is none, it logs the reason and returns "".
 func node20(t *testing.T) string {
 	if testing.Short() {
 		t.Log("compared with what is kept only: make test-full asks Node.js 20")

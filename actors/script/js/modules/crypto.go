@@ -33,14 +33,15 @@ func cryptoBinding(l *Loader) map[string]any {
 			l.pieces(b, func(piece []byte) { _, _ = rand.Read(piece) })
 			return r.ToValue(r.NewArrayBuffer(b))
 		}),
-		// integer returns a number from 0 to below its argument.
+		// integer returns a random integer in [0, argument).
 		"integer": native(func(c goja.FunctionCall) goja.Value {
 			n, err := rand.Int(rand.Reader, big.NewInt(max(c.Argument(0).ToInteger(), 1)))
 			must(err)
 			return r.ToValue(n.Int64())
 		}),
 		"uuid": native(func(goja.FunctionCall) goja.Value { return r.ToValue(uuid.NewString()) }),
-		// hash returns {update(bytes), digest()}, or undefined for an unknown name.
+		// hash returns {update(bytes), digest()}, or undefined for an unknown algorithm. With a key, it
+		// computes an HMAC.
 		"hash": native(func(c goja.FunctionCall) goja.Value {
 			make, ok := hashes[c.Argument(0).String()]
 			if !ok {
@@ -61,9 +62,10 @@ func cryptoBinding(l *Loader) map[string]any {
 	}
 }
 
-const pieceSize = 1 << 20 // how many bytes Go works on before the script may pause
+const pieceSize = 1 << 20 // number of bytes that Go processes between two yield points
 
-// pieces calls f with all bytes in pieces, and lets the script pause or end after each.
+// pieces calls f for consecutive pieces of b. After each piece but the last, the script may be suspended or
+// ended.
 func (l *Loader) pieces(b []byte, f func(piece []byte)) {
 	for len(b) > pieceSize {
 		began := time.Now()
@@ -74,7 +76,8 @@ func (l *Loader) pieces(b []byte, f func(piece []byte)) {
 	f(b)
 }
 
-// keyOf returns the key of an HMAC. A long one is hashed, as in RFC 2104.
+// keyOf returns the key of an HMAC. A key longer than pieceSize is hashed first, in pieces. RFC 2104 requires
+// the same hash for long keys.
 func (l *Loader) keyOf(make func() hash.Hash, key []byte) []byte {
 	if len(key) <= pieceSize {
 		return key

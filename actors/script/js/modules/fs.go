@@ -12,15 +12,15 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-const metadataFile = "/local/gamemetadata/gamelift-metadata.json" // has the attributes of the fleet (realtime.md 18.4)
+const metadataFile = "/local/gamemetadata/gamelift-metadata.json" // contains the attributes of the fleet (realtime.md 18.4)
 
-// fsBinding reads the bundle. All paths are absolute.
+// fsBinding gives read access to the bundle. All paths are absolute.
 func fsBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{
-		// kind returns "file", "folder", "outside" or "" for a path.
+		// kind returns "file", "folder", "outside" (not in the bundle) or "" (does not exist) for a path.
 		"kind": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(l.fileKind(c.Argument(0).String())) }),
-		// read returns a copy: the bundle is shared.
+		// read returns a copy of a file, because the bundle is shared.
 		"read": native(func(c goja.FunctionCall) goja.Value {
 			data, _ := l.fileData(c.Argument(0).String())
 			return r.ToValue(r.NewArrayBuffer(bytes.Clone(data)))

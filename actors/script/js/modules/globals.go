@@ -9,15 +9,17 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// globals is the prototype of the global object, with globals that the language does not have. When a global is first read, it becomes a plain
-// property of the global object. Accessors for all of them would take 20 KiB of each runtime.
+// globals is the prototype of the global object. It provides the globals that are not part of the language.
+// When a global is first read, it becomes a plain property of the global object. Accessors for all globals
+// would take 20 KiB of each runtime.
 type globals struct {
 	Sealed
 	global *goja.Object
 	loader *Loader
 }
 
-// lazy are the globals of modules: their module and the key in it. Without a key, it is the whole module.
+// lazy maps globals to the module that defines them and to the name of the export. An empty name means the
+// whole exports object.
 var lazy = map[string][2]string{
 	"Buffer":          {"buffer", "Buffer"},
 	"atob":            {"buffer", "atob"},
@@ -57,16 +59,19 @@ func (g *globals) Has(name string) bool {
 func (l *Loader) enableGlobals() {
 	g := &globals{global: l.runtime.GlobalObject(), loader: l}
 	must(g.global.DefineDataProperty("global", g.global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	must(g.global.DefineDataProperty(compile.PauseName, l.pause, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)) // for text that the script evaluates
+	// For code that the script evaluates.
+	must(g.global.DefineDataProperty(compile.PauseName, l.pause, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
 	must(g.global.SetPrototype(l.runtime.NewDynamicObject(g)))
 }
 
-// additions are what the engine lacks for async generators, and for classes of errors that make their own stack.
+// additions are symbols and methods that the engine lacks. They are needed for async generators, for using
+// declarations, and for error classes that capture their own stack.
 var additions = [...]struct{ name, of string }{
 	{"asyncIterator", "Symbol"}, {"dispose", "Symbol"}, {"asyncDispose", "Symbol"}, {"captureStackTrace", "Error"},
 }
 
-// mentions returns which of the additions a source mentions, a bit for each. Each takes 1.5 KiB of a runtime, so others are not installed.
+// mentions returns a bit set of the additions that a source mentions. Only these are installed, because each
+// takes 1.5 KiB of a runtime.
 func mentions(text []byte) (bits uint8) {
 	for i, a := range additions {
 		if bytes.Contains(text, []byte(a.name)) {
@@ -76,12 +81,12 @@ func mentions(text []byte) (bits uint8) {
 	return bits
 }
 
-// mentioned is mentions for a file of the bundle, once for all runtimes.
+// mentioned is mentions for a file of the bundle. The result is cached for all runtimes.
 func (l *Loader) mentioned(name string) uint8 {
 	return l.options.Unit.Memo("mentions "+name, func() any { return mentions(l.resolver.files[name]) }).(uint8)
 }
 
-// install defines the additions of bits that are not there yet.
+// install defines the additions in bits that are not defined yet.
 func (l *Loader) install(bits uint8) {
 	bits &^= l.have
 	l.have |= bits

@@ -6,7 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Format returns arguments as console.log prints them, or the text of an error that a value's code throws. An interrupt panics.
+// Format formats arguments as console.log does. If code of a value throws, Format returns the text of the
+// error. It panics if the call is interrupted.
 func (l *Loader) Format(args ...goja.Value) string {
 	var b strings.Builder
 	for i, v := range args {
@@ -29,7 +30,7 @@ func (l *Loader) Format(args ...goja.Value) string {
 	return b.String()
 }
 
-// inspected is Format by util.format.
+// inspected formats arguments with util.format.
 func (l *Loader) inspected(args []goja.Value) string {
 	if l.formatF == nil {
 		l.formatF, _ = goja.AssertFunction(l.Builtin("format").ToObject(l.runtime).Get("format"))

@@ -2,23 +2,25 @@ package modules
 
 import "github.com/dop251/goja"
 
-// Later gives a prototype another prototype, which calls make for each property that is missing. Make defines the property, or returns an object to
-// replace this prototype, or false if there is no such property.
+// Later inserts a dynamic object into the prototype chain, above the prototype c.Argument(0). When a property
+// is missing, the dynamic object calls the function c.Argument(1) with its name. That function defines the
+// property on the prototype, or returns an object that replaces the dynamic object in the chain, or returns
+// false if there is no such property.
 func Later(r *goja.Runtime, c goja.FunctionCall) goja.Value {
 	prototype := c.Argument(0).ToObject(r)
-	call, _ := c.Argument(1).Export().(func(goja.FunctionCall) goja.Value) // of the host
+	call, _ := c.Argument(1).Export().(func(goja.FunctionCall) goja.Value) // a function of the host
 	o := r.NewDynamicObject(&later{runtime: r, prototype: prototype, make: call})
 	must(o.SetPrototype(prototype.Prototype()))
 	must(prototype.SetPrototype(o))
 	return goja.Undefined()
 }
 
-// later has no properties of its own.
+// later is the dynamic object that the function Later inserts.
 type later struct {
 	Sealed
 	runtime   *goja.Runtime
 	prototype *goja.Object
-	make      native // nil while it runs, and once all is made
+	make      native // nil while it is running, and after it has created everything
 }
 
 func (o *later) Get(name string) goja.Value {

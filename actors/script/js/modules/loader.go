@@ -14,26 +14,26 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// Loader is the module system of one runtime. Its methods are for the goroutine that runs the runtime.
+// Loader is the module system of one runtime. Only the goroutine that runs the runtime may call its methods.
 type Loader struct {
 	runtime  *goja.Runtime
 	options  Options
 	resolver resolver
 	start    time.Time
 
-	cache    *goja.Object            // of files, by absolute path: require.cache
-	builtin  map[string]*goja.Object // loaded modules, by source
+	cache    *goja.Object            // loaded files by absolute path: require.cache
+	builtin  map[string]*goja.Object // loaded built-in modules, by the name of their source
 	main     goja.Value              // the module of the entry
-	pause    goja.Value              // see compile.PauseName
+	pause    goja.Value              // the pause object (compile.PauseName)
 	builtinF *goja.Object
-	have     uint8 // the additions that are installed, a bit for each
+	have     uint8 // bit set of the installed additions
 
-	formatF goja.Callable // util.format, once used
+	formatF goja.Callable // util.format; nil until it is used
 
-	unfinished [script.LevelError + 1]string // the lines of process.stdout and process.stderr that have no end yet
+	unfinished [script.LevelError + 1]string // by level: incomplete last lines of process.stdout and process.stderr
 }
 
-// Enable gives r the globals of Node.js, and returns what loads modules. It runs no script.
+// Enable adds the globals of Node.js to r and returns its module loader. It runs no script code.
 func Enable(r *goja.Runtime, o Options) *Loader {
 	l := &Loader{
 		runtime: r, options: o, resolver: resolver{o.Unit.Files(), o.Unit.Memo}, start: time.Now(),
@@ -50,7 +50,8 @@ func must(err error) {
 	}
 }
 
-// Builtin returns the exports of a built-in module by the name of its source. It panics with an error of the script, as a native function may.
+// Builtin returns the exports of the built-in module with the given source. Like any native function, it
+// panics with the errors of script code.
 func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
 	if !ok {
@@ -74,7 +75,7 @@ func (l *Loader) Builtin(name string) goja.Value {
 	return module.Get("exports")
 }
 
-// function runs a program whose value is a function (pause) that returns a function.
+// function runs a program whose value is a function (pause), and returns the function that this one returns.
 func (l *Loader) function(p *goja.Program) goja.Callable {
 	return l.asFunction(l.asFunction(l.runtime.RunProgram(p))(goja.Undefined(), l.pause))
 }
@@ -90,16 +91,17 @@ func (l *Loader) asFunction(v goja.Value, err error) goja.Callable {
 	return f
 }
 
-// rethrow panics with an error of the runtime, for the script.
+// rethrow panics with err so that the script sees it as an exception.
 func rethrow(r *goja.Runtime, err error) {
 	switch err.(type) {
-	case *goja.Exception, *goja.InterruptedError, *goja.StackOverflowError: // a script can catch only the first
+	case *goja.Exception, *goja.InterruptedError, *goja.StackOverflowError: // a script can catch only Exception
 		panic(err)
 	}
 	panic(r.NewGoError(err))
 }
 
-// Require loads a file of the bundle as the main module, and returns its exports. The error is *compile.Error or *goja.Exception.
+// Require loads a file of the bundle as the main module and returns its exports. The error is *compile.Error,
+// *goja.Exception or fs.ErrNotExist.
 func (l *Loader) Require(entry string) (goja.Value, error) {
 	name, ok := l.resolver.path(path.Clean(strings.TrimPrefix(strings.TrimPrefix(entry, compile.Root), "/")), false)
 	if !ok {
@@ -115,7 +117,7 @@ func (l *Loader) Require(entry string) (goja.Value, error) {
 	return exports, nil
 }
 
-// load returns the exports of a file. It runs the file if it is not in the cache.
+// load returns the exports of a file. It runs the file if the file is not in the cache.
 func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	r, filename := l.runtime, compile.Root+"/"+name
 	if cached := l.cache.Get(filename); cached != nil && !goja.IsUndefined(cached) {
@@ -193,14 +195,15 @@ func (l *Loader) request(c goja.FunctionCall) string {
 	panic(l.coded("TypeError", "ERR_INVALID_ARG_TYPE", `The "id" argument must be a string that is not empty. Received `+v.String()))
 }
 
-// served returns the source of a built-in module.
+// served returns the source of the built-in module that a request names. ok is false if the request is for
+// another module. It throws if the module exists in Node.js but not in the embedded engine.
 func (l *Loader) served(request, from string) (source string, ok bool) {
 	name, prefixed := strings.CutPrefix(request, "node:")
 	if source, ok = builtins[name]; ok {
 		return source, true
 	}
 	if absent[name] || prefixed {
-		// A package of the same name in the bundle comes first, unless the request begins with node:.
+		// A package of the same name in the bundle takes precedence, unless the request begins with node:.
 		if !prefixed {
 			if _, err := l.resolver.resolve(request, from); err == nil {
 				return "", false
@@ -211,10 +214,11 @@ func (l *Loader) served(request, from string) (source string, ok bool) {
 	return "", false
 }
 
-// messageClasses are generated modules in the folder of the original's server (realtime.md 15.1). Scripts load them, and do not use them.
+// messageClasses are generated modules in the original server's directory (realtime.md 15.1). Scripts require
+// them but do not use them.
 var messageClasses = map[string]bool{"Packet_pb": true, "CoreCommands_pb": true, "GroupMessages_pb": true}
 
-// messageClass returns an empty module for one of messageClasses that is not in the bundle.
+// messageClass returns an empty module for a request for one of messageClasses that is not in the bundle.
 func (l *Loader) messageClass(request, from string) (goja.Value, bool) {
 	if dir, base := path.Split(strings.TrimSuffix(request, ".js")); !messageClasses[base] || path.Base(path.Clean(dir)) != "proto" {
 		return nil, false

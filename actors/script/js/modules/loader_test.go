@@ -12,7 +12,7 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// says runs the main.js of a bundle and compares what it logs.
+// says runs main.js of a bundle and compares what it logs with want.
 func says(t *testing.T, want string, files ...string) {
 	t.Helper()
 	h := enable(t, files...)
@@ -113,7 +113,7 @@ func TestTheServersOwnModulesAreStubs(t *testing.T) {
 		"src/proto/Packet_pb.js", "exports.mine = 'mine'")
 }
 
-// The error of a module that cannot be required says its name, the file that requires it, and what to do.
+// The error for a module that cannot be required contains its name, the file that requires it, and advice.
 func TestAbsentModulesSaySo(t *testing.T) {
 	for name := range absent {
 		for _, request := range []string{name, "node:" + name} {
@@ -156,7 +156,8 @@ func TestRequireReportsErrors(t *testing.T) {
 	}
 }
 
-// An exit ends the script at once, whatever it catches, also in a required file and in a callback of a built-in.
+// process.exit ends the script at once despite catch and finally, also in a required file and in a callback
+// of a built-in.
 func TestExitStopsTheScript(t *testing.T) {
 	for name, files := range map[string][]string{
 		"main":     {"main.js", "try { process.exit(3) } catch { console.log('caught') } finally { console.log('finally') } console.log('after')"},

@@ -22,16 +22,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// host is a runtime with a bundle, and what it has logged.
+// host is a runtime with a bundle, and the lines that it has logged.
 type host struct {
 	*Loader
 	runtime *goja.Runtime
 	lines   []string
-	levels  script.Level // lines of this level are noted without it; others with it
+	levels  script.Level // lines at this level are recorded without the level, others with it
 	exit    []int
 }
 
-// alone are options whose functions do nothing.
+// alone returns options whose functions do nothing.
 func alone(u *compile.Unit, entry string) Options {
 	return Options{
 		Unit: u, Entry: entry,
@@ -39,10 +39,10 @@ func alone(u *compile.Unit, entry string) Options {
 	}
 }
 
-// noMemo is a memo that keeps nothing.
+// noMemo is a Memo without a cache.
 func noMemo(_ string, f func() any) any { return f() }
 
-// enable returns a host with files, given as name, text, name, text. The first is the entry.
+// enable returns a host with the given files: name, text, name, text, ... The first file is the entry.
 func enable(t testing.TB, files ...string) *host {
 	t.Helper()
 	b := &bundle.Bundle{Files: make(map[string][]byte), NodeVersion: "24.x"}
@@ -67,7 +67,7 @@ func enable(t testing.TB, files ...string) *host {
 		}
 		h.lines = append(h.lines, text)
 	}
-	o.NextTick = func(job func()) { // as a promise job
+	o.NextTick = func(job func()) { // runs ticks as promise jobs
 		later, err := h.runtime.RunString("(job) => { Promise.resolve().then(job); }")
 		must(err)
 		call, _ := goja.AssertFunction(later)
@@ -79,7 +79,7 @@ func enable(t testing.TB, files ...string) *host {
 	return h
 }
 
-// run loads the entry and returns the lines that it has logged.
+// run loads the entry and returns the logged lines.
 func (h *host) run(t testing.TB, entry string) string {
 	t.Helper()
 	if _, err := h.Require(entry); err != nil {
@@ -88,7 +88,7 @@ func (h *host) run(t testing.TB, entry string) string {
 	return strings.Join(h.lines, "\n")
 }
 
-// Go works on many bytes in pieces, with the same result, and lets the script pause after each.
+// Go code processes many bytes in pieces, with the same result. The script may be suspended after each piece.
 func TestWorkOnManyBytesIsInPieces(t *testing.T) {
 	for code, want := range map[string]int{
 		"crypto.createHash('sha256').update(new Uint8Array(3.5 * M)).digest('hex') === '" + fmt.Sprintf("%x", sha256.Sum256(make([]byte, 7<<19))) + "'": 3,
@@ -111,7 +111,7 @@ func hmacOf(key []byte, text string) string {
 	return fmt.Sprintf("%x", m.Sum(nil))
 }
 
-// Arguments of a script for built-in modules must not hang or end the host.
+// Hostile arguments for built-in modules must not hang or crash the host.
 func TestHostileValues(t *testing.T) {
 	h := enable(t, "main.js", `
 		const util = require('util');

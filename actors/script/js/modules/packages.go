@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// manifest is the part of a package.json that require uses.
+// manifest contains the fields of a package.json that require uses.
 type manifest struct {
 	Main    any `json:"main"`
 	Exports any `json:"exports"`
 }
 
-// manifest returns the manifest of a folder; nil: it has none.
+// manifest returns the manifest of a directory, or nil if there is none.
 func (r resolver) manifest(dir string) *manifest {
 	data, ok := r.files[path.Join(dir, "package.json")]
 	if !ok {
@@ -32,7 +32,7 @@ func (r resolver) manifest(dir string) *manifest {
 	return r.memo("manifest "+dir, read).(*manifest)
 }
 
-// split splits a request into a package and the path in it, which begins with a dot.
+// split splits a request into the package name and the path inside the package. The path begins with a dot.
 func split(request string) (name, sub string, ok bool) {
 	end := strings.IndexByte(request, '/')
 	if strings.HasPrefix(request, "@") {
@@ -52,13 +52,13 @@ func split(request string) (name, sub string, ok bool) {
 	return name, "." + sub, name != "" && name[0] != '.' && !strings.ContainsAny(name, `\%`)
 }
 
-// Conditions of exports that hold. The first one wins, whatever the order in package.json.
+// Conditions that match in exports, by priority. The order of the keys in package.json does not matter.
 var (
 	requires = []string{"node", "require", "default"}
 	imports  = []string{"node", "import", "default"}
 )
 
-// exported returns the file that exports has for a sub-path, required by the file from.
+// exported returns the file to which exports maps a sub-path. from is the file that requires it.
 func (r resolver) exported(dir string, exports any, sub, from string) (string, error) {
 	table, ok := exports.(map[string]any)
 	if !ok || !slices.ContainsFunc(slices.Collect(maps.Keys(table)), func(key string) bool { return strings.HasPrefix(key, ".") }) {
@@ -67,7 +67,8 @@ func (r resolver) exported(dir string, exports any, sub, from string) (string, e
 	value, star := exportOf(table, sub)
 	target := targetOf(value, requires)
 	if target == "" && r.imports(from) {
-		// Node.js does not look there for a require, but esbuild has made this one from an import.
+		// Node.js does not use the import condition for a require call, but esbuild may have created this one
+		// from an import.
 		target = targetOf(value, imports)
 	}
 	inner, ok := strings.CutPrefix(target, "./")
@@ -79,7 +80,8 @@ func (r resolver) exported(dir string, exports any, sub, from string) (string, e
 	return "", notExported(fmt.Sprintf("Cannot find '%s' by \"exports\" in %s", sub, outside(path.Join(dir, "package.json"))))
 }
 
-// exportOf looks up a sub-path: itself, or the pattern with the longest part before its star.
+// exportOf looks up a sub-path: first itself, then the pattern with the longest prefix before its star. star
+// is the text that the star matches.
 func exportOf(table map[string]any, sub string) (value any, star string) {
 	if v, ok := table[sub]; ok && !strings.Contains(sub, "*") {
 		return v, ""
@@ -94,7 +96,8 @@ func exportOf(table map[string]any, sub string) (value any, star string) {
 	return value, star
 }
 
-// targetOf returns the path that a value means under conditions; empty: none. It recurses: the decoder bounds JSON to 10,000 levels.
+// targetOf returns the path to which a value resolves under the given conditions, or "" if there is none. It
+// recurses; the JSON decoder limits the depth to 10,000 levels.
 func targetOf(v any, conditions []string) string {
 	switch v := v.(type) {
 	case string:

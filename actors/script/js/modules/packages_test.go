@@ -48,7 +48,8 @@ var packageFiles = []string{
 	"node_modules/imp/index.js", "for (const n of ['left']) { try { console.log('in imp', n, typeof require(n)); } catch (e) { console.log('in imp', n, 'refused'); } }",
 }
 
-// Packages are resolved as in Node.js 20, whose output is in testdata. If Node.js is installed, that file is compared with it.
+// Packages are resolved as in Node.js 20. The expected output is in testdata. If Node.js 20 is installed, the
+// test also checks that file against it.
 func TestPackagesResolveAsInNode(t *testing.T) {
 	const kept = "testdata/packages.txt"
 	if node := node20(t); node != "" {
@@ -84,7 +85,8 @@ func TestPackagesResolveAsInNode(t *testing.T) {
 	compare(t, h.run(t, "main.js")+"\n", string(want))
 }
 
-// An import of an ES module, which becomes a call of require, may use exports that are only for imports.
+// esbuild converts imports of an ES module to calls of require. These calls may use exports with only an
+// import condition.
 func TestImportsFindPackagesOfES(t *testing.T) {
 	says(t, "ERR_PACKAGE_PATH_NOT_EXPORTED\nERR_PACKAGE_PATH_NOT_EXPORTED ERR_MODULE_NOT_SERVED\nes 1 true",
 		"main.js", "require('./main.mjs')", "main.mjs", `
@@ -97,7 +99,7 @@ func TestImportsFindPackagesOfES(t *testing.T) {
 		"node_modules/es/package.json", `{"exports": {".": {"import": "./es.mjs"}, "./hidden": {"import": null}}}`, "node_modules/es/es.mjs", "export const es = 'es'")
 }
 
-// A package cannot lead out of the bundle, or make the search endless.
+// A package cannot refer to files outside the bundle, or make the search endless.
 func TestHostilePackages(t *testing.T) {
 	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
 	for _, m := range []string{`{"exports": ` + deep + `}`, `{"exports": {".": {"node": ` + deep + `}}}`, `{"exports": "./../../../etc/passwd"}`, `{"exports": "./%2e%2e/x.js"}`, `{"imports": {"#a": "#a"}}`, `{"name": "p", "exports": {"./*": "p/*"}}`, `{"exports`} {

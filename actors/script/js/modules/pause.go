@@ -6,11 +6,12 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-// pause is the pause object (compile.PauseName). To read a property takes the engine less time than to call a function.
+// pause is the pause object (compile.PauseName). For the engine, reading a property is faster than calling a
+// function.
 type pause struct {
 	Sealed
 	loader *Loader
-	pause  func() // of the loader's options
+	pause  func() // Options.Pause
 }
 
 func (p *pause) Get(property string) goja.Value {
@@ -28,10 +29,11 @@ func (p *pause) Get(property string) goja.Value {
 	return goja.Undefined()
 }
 
-// Has implements goja.DynamicObject: true, so that an assignment calls Set.
+// Has implements goja.DynamicObject. It returns true so that every assignment calls Set.
 func (p *pause) Has(string) bool { return true }
 
-// Set implements goja.DynamicObject. It reports what may be large: not numbers, which most sums are.
+// Set implements goja.DynamicObject. It passes objects and texts to Options.Size. Numbers, the result of most
+// additions, are not reported.
 func (p *pause) Set(_ string, v goja.Value) bool {
 	switch v.(type) {
 	case *goja.Object, goja.String:

@@ -28,7 +28,7 @@ func processBinding(l *Loader) map[string]any {
 		}),
 		"uptime": native(func(goja.FunctionCall) goja.Value { return r.ToValue(time.Since(l.start).Seconds()) }),
 		"memory": native(func(goja.FunctionCall) goja.Value {
-			s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // runtime.ReadMemStats would stop the host
+			s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // runtime.ReadMemStats would stop the whole process
 			metrics.Read(s)
 			return r.ToValue(float64(s[0].Value.Uint64()))
 		}),
@@ -48,9 +48,9 @@ func jobsBinding(l *Loader) map[string]any {
 	return map[string]any{"uncaught": native(func(c goja.FunctionCall) goja.Value { l.options.Uncaught(c.Argument(0)); return goja.Undefined() })}
 }
 
-const hrtimeStart = 1_000_000_000 // the first process.hrtime, in nanoseconds: scripts may take zero for no time
+const hrtimeStart = 1_000_000_000 // value of the first process.hrtime, in nanoseconds, because scripts may take zero to mean "not set"
 
-// job calls a function of a tick.
+// job runs a tick.
 func (l *Loader) job(f goja.Callable) {
 	_, err := f(goja.Undefined())
 	if e, ok := err.(*goja.Exception); ok {
@@ -67,7 +67,7 @@ func (l *Loader) version() string {
 	return "v10.24.1"
 }
 
-// Emit gives an event to the listeners of the process object, and reports whether there are any.
+// Emit emits an event on the process object. heard reports whether there are listeners.
 func (l *Loader) Emit(event string, args ...goja.Value) (heard bool, err error) {
 	module, ok := l.builtin["process"]
 	if !ok {

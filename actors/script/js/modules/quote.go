@@ -7,12 +7,12 @@ import (
 
 var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "'", `\'`)
 
-// quote returns a text as a literal.
+// quote returns a text as a string literal.
 func quote(text string) string { return "'" + escapes.Replace(text) + "'" }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*$`)
 
-// label returns a key as an object literal has it.
+// label formats a key as in an object literal.
 func label(key string) string {
 	if plainKey.MatchString(key) {
 		return key
@@ -20,12 +20,12 @@ func label(key string) string {
 	return quote(key)
 }
 
-var frame = regexp.MustCompile(`(?m)^\tat (.*?)\(\d+\)(\)?)$`) // a line of the engine's stacks. It ends with a program counter.
+var frame = regexp.MustCompile(`(?m)^\tat (.*?)\(\d+\)(\)?)$`) // a line of the engine's stack traces, which ends with a program counter
 
-// stack returns a stack in the form of Node.js.
+// stack converts a stack trace of the engine to the format of Node.js.
 func stack(text string) string {
 	text = strings.TrimSuffix(text, "\n")
-	first := strings.Index(text, "\n\tat ") // the message before it may be long
+	first := strings.Index(text, "\n\tat ") // the message before the frames may be long
 	if first < 0 {
 		return text
 	}

@@ -9,22 +9,22 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-var extensions = []string{".js", ".json", ".cjs", ".mjs", ".ts", ".cts", ".mts"} // tried in this order for a path without one
+var extensions = []string{".js", ".json", ".cjs", ".mjs", ".ts", ".cts", ".mts"} // tried in this order for a path without an extension
 
-// resolver finds files of a bundle as CommonJS does. Its paths are relative to the bundle.
+// resolver finds files of a bundle by the rules of CommonJS. Its paths are relative to the bundle.
 type resolver struct {
 	files map[string][]byte
 	memo  func(key string, f func() any) any // see compile.Unit.Memo
 }
 
-// notExported says that a package does not export a file.
+// notExported is the error for a file that a package does not export.
 type notExported string
 
 func (e notExported) Error() string { return string(e) }
 
 var errNotFound = errors.New("cannot find the module")
 
-// inside turns an absolute path of a script into a path of the bundle.
+// inside converts an absolute path, as scripts see it, to a path in the bundle.
 func inside(abs string) (name string, ok bool) {
 	abs = path.Clean(abs)
 	if abs == compile.Root {
@@ -33,10 +33,10 @@ func inside(abs string) (name string, ok bool) {
 	return strings.CutPrefix(abs, compile.Root+"/")
 }
 
-// outside turns a path of the bundle into an absolute path of a script.
+// outside converts a path in the bundle to an absolute path, as scripts see it.
 func outside(name string) string { return path.Join(compile.Root, name) }
 
-// resolve returns the file that the file from requires by request.
+// resolve returns the file to which request resolves in the file from.
 func (r resolver) resolve(request, from string) (name string, err error) {
 	dir := path.Dir(from)
 	switch {
@@ -64,7 +64,7 @@ func (r resolver) resolve(request, from string) (name string, err error) {
 	}
 }
 
-// at is resolve for an absolute path of a script.
+// at resolves an absolute path.
 func (r resolver) at(abs string, folder bool) (string, error) {
 	if name, ok := inside(abs); ok {
 		if name, ok = r.path(name, folder); ok {
@@ -74,7 +74,8 @@ func (r resolver) at(abs string, folder bool) (string, error) {
 	return "", errNotFound
 }
 
-// path finds a file, a file with an extension added, or the main file of a folder.
+// path finds a file, a file with an extension added, or the main file of a directory. If folder is true, name
+// can only be a directory.
 func (r resolver) path(name string, folder bool) (string, bool) {
 	if !folder {
 		if found, ok := r.file(name); ok {
@@ -100,7 +101,7 @@ func (r resolver) exact(name string) (string, bool) {
 	if _, ok := r.files[name]; ok {
 		return name, true
 	}
-	// TypeScript imports the file that its compiler would write.
+	// A TypeScript source imports the .js file that its compiler would write.
 	if stem, ok := strings.CutSuffix(name, ".js"); ok {
 		if _, ok = r.files[stem+".ts"]; ok {
 			return stem + ".ts", true
@@ -124,5 +125,5 @@ func (r resolver) folder(dir string) (string, bool) {
 	return r.file(path.Join(dir, "index"))
 }
 
-// imports reports whether a file may be an ES module. esbuild turns its imports into calls of require.
+// imports reports whether a file may have import statements. esbuild converts imports to calls of require.
 func (r resolver) imports(name string) bool { return bytes.Contains(r.files[name], []byte("import")) }

@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// heap returns the live bytes of each of n runtimes.
+// heap returns the number of live bytes per value, for n values created by make.
 func heap(n int, make func() any) float64 {
 	keep := []any{}
 	var before, after runtime.MemStats
@@ -25,7 +25,7 @@ func heap(n int, make func() any) float64 {
 	return (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(n) / 1024
 }
 
-// A runtime must be small: a host has thousands of game sessions that wait.
+// A runtime must be small, because a host has thousands of game sessions that wait for players.
 func TestRuntimesStaySmall(t *testing.T) {
 	const n = 50
 	unit := enable(t, "main.js", "").options.Unit

@@ -7,7 +7,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// captureStackTrace is Error.captureStackTrace(object, f): the stack leaves out f, if it has a name, and what f has called.
+// captureStackTrace implements Error.captureStackTrace(object, f). The stack omits f and the functions called
+// by f, provided that f has a name.
 func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 	r := l.runtime
 	target, ok := c.Argument(0).(*goja.Object)

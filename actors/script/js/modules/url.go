@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// urlPorts are the usual ports of schemes whose URLs have a host.
+// urlPorts maps the schemes whose URLs have a host to their default ports.
 var urlPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "file": ""}
 
 var formEscapes = strings.NewReplacer("~", "%7E", "%2A", "*")
@@ -15,7 +15,8 @@ var formEscapes = strings.NewReplacer("~", "%7E", "%2A", "*")
 func urlBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{
-		// parse returns the parts of a URL, maybe relative to another one, or undefined.
+		// parse returns the parts of a URL, which may be relative to the base URL in the second argument. It
+		// returns undefined for an invalid URL.
 		"parse": native(func(c goja.FunctionCall) goja.Value {
 			var base *url.URL
 			if b := c.Argument(1); !goja.IsUndefined(b) {
@@ -46,7 +47,7 @@ func urlBinding(l *Loader) map[string]any {
 	}
 }
 
-// parseURL returns nil if text is no absolute URL.
+// parseURL returns nil if the result is not a valid absolute URL.
 func parseURL(text string, base *url.URL) *url.URL {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
@@ -66,7 +67,7 @@ func parseURL(text string, base *url.URL) *url.URL {
 	return u
 }
 
-// urlParts returns the parts of a URL by the names of its properties.
+// urlParts returns the parts of a URL, each as the name of a property and its value.
 func urlParts(u *url.URL) [][2]string {
 	port, path, search, hash := u.Port(), u.EscapedPath(), "", ""
 	if port == urlPorts[u.Scheme] {

@@ -39,7 +39,7 @@ are read again, too. If the new configuration has a mistake, the log says so, an
 Windows has no SIGHUP. Certificates are checked for changes every ` + "`tls.reloadEvery`" + ` in any case.
 `
 
-// document returns the page of all keys.
+// document returns the page that lists all keys.
 func (n *node) document() []byte {
 	var b bytes.Buffer
 	reloaded := host.Reloadable()
@@ -65,7 +65,7 @@ func (n *node) section(b *bytes.Buffer) {
 	}
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", key, escape(n.text))
 	if n.list && n.fallback != nil && reflect.ValueOf(n.fallback).Len() > 0 {
-		text, _ := json.Marshal(plain(reflect.ValueOf(n.fallback))) // made of strings and numbers
+		text, _ := json.Marshal(plain(reflect.ValueOf(n.fallback))) // cannot fail: it contains only strings and numbers
 		fmt.Fprintf(b, "\nDefault: `%s`\n", text)
 	}
 	b.WriteByte('\n')
@@ -99,7 +99,7 @@ func table(b *bytes.Buffer, all []*node) {
 	}
 }
 
-// anchor is what a page makes of a heading.
+// anchor returns the anchor that Markdown renderers generate for a heading.
 func anchor(key string) string {
 	return strings.ToLower(strings.NewReplacer(".", "", "[", "", "]", "").Replace(key))
 }
@@ -120,7 +120,7 @@ func (n *node) defaultText() string {
 	return fmt.Sprintf("`%v`", plain(v))
 }
 
-// size says a number of bytes in larger units.
+// size formats a number of bytes in a larger unit, for settings that are numbers of bytes.
 func (n *node) size(bytes int64) string {
 	if !strings.Contains(n.text, "bytes") {
 		return ""

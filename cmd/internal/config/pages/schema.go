@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// durationPattern is what time.ParseDuration accepts.
+// durationPattern matches what time.ParseDuration accepts.
 const durationPattern = `^[+-]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
-// object is a JSON object whose members stay in order.
+// object is a JSON object whose members keep their order.
 type object []member
 
 type member struct {
@@ -29,10 +29,10 @@ func (o object) MarshalJSONTo(e *jsontext.Encoder) error {
 	return errors.Join(err, e.WriteToken(jsontext.EndObject))
 }
 
-// schemaFile returns the schema of a configuration file (JSON Schema, draft 2020-12).
+// schemaFile returns the JSON schema of a configuration file (draft 2020-12).
 func (n *node) schemaFile() ([]byte, error) {
 	head := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Configuration of a Troupe host"}}
-	// An empty file is YAML's null. The loader takes each empty section as one without keys, too.
+	// An empty file is null in YAML. The loader also treats each empty section as a section without keys.
 	text, err := json.Marshal(append(head, n.sectionSchema("object", "null")...), jsontext.WithIndent("  "))
 	return append(text, '\n'), err
 }
@@ -84,8 +84,8 @@ func (n *node) valueSchema() object {
 	return object{{"type", "string"}}
 }
 
-// plain returns a value as a configuration file writes it. Sections in lists have only the keys
-// that are set.
+// plain returns a value in the form in which a configuration file contains it. In a section inside a list, only the
+// keys that are set are included.
 func plain(v reflect.Value) any {
 	switch {
 	case v.Type() == reflect.TypeFor[time.Duration]():

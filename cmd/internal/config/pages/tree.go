@@ -13,10 +13,10 @@ import (
 	"troupe/transport/host"
 )
 
-// comments are the texts of types and fields: Config, and Config.Region.
+// comments maps the names of types and fields (Config, Config.Region) to their comments.
 type comments map[string]string
 
-// readComments reads the structs of a package's folder.
+// readComments reads the comments of the structs in a package's folder.
 func readComments(dir string) (comments, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil || len(names) == 0 {
@@ -60,18 +60,18 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // node is a section, a list or a setting.
 type node struct {
-	key      string // reconnect.window; of what is in a list of sections: fleets[].id
-	name     string // the last part
-	text     string // its meaning
-	kind     string // the type of a setting, or of the elements of a list: text, true or false, whole number, number, duration; empty for sections
+	key      string // for example reconnect.window; inside a list of sections: fleets[].id
+	name     string // last part of the key
+	text     string // description
+	kind     string // type of a setting or of a list's elements: text, true or false, whole number, number, duration; empty for sections
 	list     bool
-	common   bool     // what most operators set; the others are for experts
-	values   []string // all values that are accepted; nil: others, too
-	fallback any      // the default; nil in lists
+	common   bool     // most operators set it; other settings are for experts
+	values   []string // all accepted values; nil: not limited to a list
+	fallback any      // default value; nil inside lists
 	children []*node
 }
 
-// build makes the tree of all keys.
+// build returns the tree of all keys. It returns an error if a field lacks a comment.
 func build(texts comments, defaults host.Config) (*node, error) {
 	root := &node{}
 	var missing []string
@@ -106,7 +106,7 @@ func fields(texts comments, v reflect.Value, path string, known bool, missing *[
 		default:
 			n.kind = kindOf(inner)
 		}
-		if n.children != nil && texts[inner.Name()] != "" { // what a section means is said at its type
+		if n.children != nil && texts[inner.Name()] != "" { // the meaning of a section is described at its type
 			n.text = strings.TrimSpace(sentence(withoutName(texts[inner.Name()], inner.Name())) + " " + sentence(n.text))
 		}
 		if n.text == "" {
@@ -117,7 +117,7 @@ func fields(texts comments, v reflect.Value, path string, known bool, missing *[
 	return all
 }
 
-// withoutName takes the name of the field or type from the beginning of its comment.
+// withoutName removes the name of the field or type from the beginning of its comment.
 func withoutName(text, name string) string {
 	rest, ok := strings.CutPrefix(text, name+" ")
 	if !ok {
@@ -129,7 +129,7 @@ func withoutName(text, name string) string {
 	return rest
 }
 
-// sentence returns a text with a capital at its beginning and a full stop at its end.
+// sentence capitalises the first letter of a text and adds a full stop if there is none.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -156,7 +156,7 @@ func kindOf(t reflect.Type) string {
 	return map[reflect.Kind]string{reflect.String: text, reflect.Bool: boolean, reflect.Int: whole, reflect.Float64: number}[t.Kind()]
 }
 
-// durationText writes a duration as short as the configuration may: 5m, not 5m0s.
+// durationText formats a duration in its shortest form: 5m, not 5m0s.
 func durationText(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

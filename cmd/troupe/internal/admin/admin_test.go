@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What callers of the service API have put into names cannot control a terminal.
+// Names that callers of the service API have chosen cannot control a terminal.
 func TestTablesEscapeControlCharacters(t *testing.T) {
 	var b bytes.Buffer
 	if err := PrintTable(&b, []string{"NAME", "STATUS", "LOCATION"}, [][]string{{"\x1b[2J\n☃", "ACTIVE", ""}}); err != nil {

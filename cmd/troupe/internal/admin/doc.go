@@ -1,4 +1,5 @@
-// Package admin prints what the commands of operators list, as tables whose cells cannot control a
-// terminal, or as JSON, and draws troupe top: Frame and Text are pure; Watch owns the terminal. It takes keys, asks the host, draws, and
-// leaves the terminal as it was, however it ends. The commands themselves call the host; see package main.
+// Package admin implements the output of the operator commands. It prints lists as JSON, or as tables whose cells are
+// escaped so that they cannot control the terminal. It also implements the display of troupe top. Frame and Text are
+// pure functions. Watch owns the terminal: it reads keys, queries the host, draws, and always restores the terminal
+// when it ends. Package main calls the host.
 package admin

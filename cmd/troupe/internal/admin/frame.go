@@ -8,42 +8,42 @@ import (
 	"unicode/utf8"
 )
 
-// Orders are the orders of the rows, and the keys that choose them.
+// Orders lists the sort orders of the rows and the keys that select them.
 var Orders = []struct {
 	Key  byte
 	Name string
 	Text string
 }{{'r', "rate", "rate"}, {'w', "queue", "queue"}, {'t', "rtt", "round trip"}, {'p', "players", "players"}}
 
-// Lists says which tables are drawn.
+// Lists selects the tables that are drawn.
 type Lists int
 
-// The tables, in the order in which a key goes through them.
+// The selections, in the order in which the Tab key cycles through them.
 const (
 	Both Lists = iota
 	GameSessions
 	Players
 )
 
-// View is how a frame is drawn.
+// View describes how to draw a frame.
 type View struct {
-	Columns, Rows int // of the terminal
+	Columns, Rows int // size of the terminal
 	Host          string
 	Order         string // name of one of Orders
 	Lists         Lists
-	// Trouble is why the newest state is older than it should be; empty: nothing.
+	// Trouble is the reason why the displayed state is outdated; empty: it is current.
 	Trouble string
 }
 
-// table is a header and its rows. The columns from number `first` to before number `end` are aligned to the right. What a narrow terminal
-// cuts off is last.
+// table is a header and its rows. Columns with index first to end-1 are right-aligned. The columns that a narrow
+// terminal may cut off are last.
 type table struct {
 	header     []string
 	rows       [][]string
 	first, end int
 }
 
-// widest bounds a column; longer text is cut.
+// widest bounds the width of a column. Longer text is truncated.
 const widest = 22
 
 func (s *Snapshot) head(host string) []string {
@@ -102,7 +102,7 @@ func (t *Top) players() table {
 	return rows
 }
 
-// Text writes a snapshot as plain tables, for what is no terminal.
+// Text writes a snapshot as plain tables, for output that is not a terminal.
 func Text(out io.Writer, s *Snapshot, host string) error {
 	for _, line := range s.head(host) {
 		if _, err := fmt.Fprintln(out, line); err != nil {
@@ -120,20 +120,20 @@ func Text(out io.Writer, s *Snapshot, host string) error {
 	return nil
 }
 
-// Frame returns the lines of a frame: at most v.Rows, none longer than v.Columns.
+// Frame returns the lines of a frame: at most v.Rows lines, each at most v.Columns wide.
 func Frame(s *Snapshot, v View) []string {
 	lines := s.head(v.Host)
 	if v.Trouble != "" {
 		lines = append(lines, inverse("! "+Cell(v.Trouble)))
 	}
 	lines = append(lines, "")
-	free := v.Rows - len(lines) - 1 // the last line tells the keys
+	free := v.Rows - len(lines) - 1 // the last line shows the keys
 	games, players := s.Top.games(), s.Top.players()
 	ofGames := free
 	switch v.Lists {
 	case Players:
 		ofGames = 0
-	case Both: // each gets half, and what the other leaves
+	case Both: // each table gets half, plus the space that the other one does not use
 		ofGames = max(free/2, free-len(players.rows)-2)
 	}
 	if v.Lists != Players {
@@ -159,7 +159,7 @@ func Frame(s *Snapshot, v View) []string {
 		keys += fmt.Sprintf("  %c %s", o.Key, name)
 	}
 	lines = append(lines, keys)
-	if n := len(lines) - v.Rows; n > 0 { // a very low terminal: the head and the keys stay
+	if n := len(lines) - v.Rows; n > 0 { // on a very low terminal, keep the head and the keys
 		lines = append(lines[:max(0, v.Rows-1)], keys)
 	}
 	for i := range lines {
@@ -168,7 +168,7 @@ func Frame(s *Snapshot, v View) []string {
 	return lines
 }
 
-// draw returns at most n lines: a header, and as many rows as fit. All is how many rows there are on the host.
+// draw returns at most n lines: a header, and as many rows as fit. all is the number of rows on the host.
 func (t *table) draw(n, all int) []string {
 	if n <= 0 {
 		return nil
@@ -217,7 +217,7 @@ const (
 
 func inverse(s string) string { return inverseOn + s + inverseOff }
 
-// cut shortens text to n columns; inverse text stays inverse.
+// cut truncates text to n columns and keeps its inverse style.
 func cut(s string, n int) string {
 	if inner, ok := strings.CutPrefix(s, inverseOn); ok {
 		return inverse(cut(strings.TrimSuffix(inner, inverseOff), n))

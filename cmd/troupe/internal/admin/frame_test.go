@@ -20,7 +20,7 @@ func crowd(n int) *Snapshot {
 	return s
 }
 
-// No frame is larger than its terminal, and nothing that the host says controls it.
+// No frame is larger than its terminal, and no text from the host can control the terminal.
 func TestFrameFits(t *testing.T) {
 	for rows := range 40 {
 		for _, columns := range []int{0, 1, 2, 20, 80, 300} {
@@ -43,7 +43,7 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
-// A list that is cut says so, and one list takes the room that the other leaves.
+// A truncated list says so, and one list gets the space that the other does not use.
 func TestFrameShowsWhatFits(t *testing.T) {
 	s := crowd(60)
 	s.Top.GameSessions, s.Top.GameSessionsRunning = s.Top.GameSessions[:2], 2
@@ -60,7 +60,7 @@ func TestTextHasAllRows(t *testing.T) {
 	}
 }
 
-// A game session that does not answer is not taken for an empty one.
+// A game session that does not answer is not shown as empty.
 func TestSilentGameSessionsAreMarked(t *testing.T) {
 	s := crowd(2)
 	if text := strings.Join(Frame(s, View{Columns: 200, Rows: 30}), "\n"); strings.Contains(text, "silent") {

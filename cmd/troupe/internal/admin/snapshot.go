@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Snapshot is a host at one moment, as GET /admin/v1/overview and /admin/v1/top answer.
+// Snapshot is the state of a host at one moment: the answers to GET /admin/v1/overview and /admin/v1/top.
 type Snapshot struct {
 	Overview Overview
 	Top      Top
 }
 
-// Overview is what the head of a frame shows.
+// Overview is the data for the head of a frame.
 type Overview struct {
 	At            time.Time
 	Version       string
@@ -28,31 +28,31 @@ type Overview struct {
 	}
 }
 
-// Top are the first game sessions and players in an order.
+// Top holds the first game sessions and players in a sort order.
 type Top struct {
 	GameSessions        []GameSession
 	GameSessionsRunning int
-	GameSessionsSilent  int // do not answer: their players are not known
+	GameSessionsSilent  int // number of sessions that do not answer; their players are unknown
 	Players             []Player
 	PlayersInGame       int
 }
 
-// GameSession is a row. A nil number is not known.
+// GameSession is a row of the table. A nil number is unknown.
 type GameSession struct {
 	ID, Name, FleetID, Location                          string
 	Seats, MaxPlayers, Attached, Detached, QueueBytes    int
 	InPerSecond, OutPerSecond, RTTSeconds, RTTMaxSeconds *float64
-	Silent                                               bool // it does not answer: its players are not known
+	Silent                                               bool // the session does not answer; its players are unknown
 }
 
-// Player is a row. A nil number is not known.
+// Player is a row of the table. A nil number is unknown.
 type Player struct {
 	GameSessionID, PlayerID, State, Transport, Address string
 	QueueBytes                                         int
 	InPerSecond, OutPerSecond, RTTSeconds              *float64
 }
 
-// Decode reads the answers of both paths.
+// Decode decodes the answers of both paths.
 func Decode(overview, top json.RawMessage) (*Snapshot, error) {
 	s := new(Snapshot)
 	if err := json.Unmarshal(overview, &s.Overview); err != nil {
@@ -64,7 +64,7 @@ func Decode(overview, top json.RawMessage) (*Snapshot, error) {
 	return s, nil
 }
 
-// short is the name of a game session, or the last part of its ARN.
+// short returns the name of a game session, or the last part of its ARN if it has no name.
 func (g *GameSession) short() string {
 	if g.Name != "" {
 		return g.Name

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// PrintJSON writes a list as an array. Zero members are left out; times are RFC 3339.
+// PrintJSON writes a list as a JSON array. It omits members that are zero. Times are in RFC 3339 format.
 func PrintJSON[T any](out io.Writer, list []T) error {
 	err := json.MarshalWrite(out, list, json.OmitZeroStructFields(true), json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {

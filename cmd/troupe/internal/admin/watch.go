@@ -11,37 +11,39 @@ import (
 	"golang.org/x/term"
 )
 
-// Options configure Watch. All fields are needed.
+// Options configures Watch. All fields are required.
 type Options struct {
 	In, Out *os.File // the terminal
 	Host    string
 	Order   string
 	Every   time.Duration
-	// Ask asks the host for rows in an order. It ends with its context.
+	// Ask requests a snapshot with rows in the given sort order. It must return when ctx ends.
 	Ask func(ctx context.Context, order string) (*Snapshot, error)
 }
 
 const (
-	// patience is how long an answer may take.
+	// patience bounds the wait for an answer.
 	patience = 10 * time.Second
-	// resized is how often the size of the terminal is looked at: this needs no signal, and works on all systems.
+	// resized is how often the size of the terminal is polled. Polling needs no signal and works on all systems.
 	resized = 250 * time.Millisecond
 )
 
-// What terminals do: another screen, the cursor and the breaking of long lines switched off; and all of it back.
+// Escape sequences. enter switches to the alternate screen, hides the cursor and disables line wrapping. leave reverts
+// all of that.
 const (
 	enter = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leave = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
-// answer is what the host has said.
+// answer is the result of one request to the host.
 type answer struct {
 	s   *Snapshot
 	err error
 }
 
-// Watch draws until a key or ctx ends it, or the terminal is gone. The first answer comes before the terminal is touched, so a
-// host that does not answer is a plain error. Later the last state stays, with the reason.
+// Watch draws until a key or ctx ends it, or the terminal is closed. It waits for the first answer before it changes
+// the terminal, so an unreachable host is an ordinary error. If a later request fails, the last state stays on the
+// screen, together with the reason.
 func Watch(ctx context.Context, o Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -53,7 +55,7 @@ func Watch(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("the terminal: %w", err)
 	}
-	// A terminal that is gone takes neither; nobody sees it then.
+	// Both calls fail if the terminal has been closed. That does not matter.
 	defer func() { _ = term.Restore(int(o.In.Fd()), before) }()
 	if _, err := o.Out.WriteString(enter); err != nil {
 		return err
@@ -64,8 +66,8 @@ func Watch(ctx context.Context, o Options) error {
 	return w.run(ctx, keys(o.In))
 }
 
-// keys passes on what is typed, and closes the channel when the terminal is gone. Its goroutine ends with the process: a read
-// of a terminal cannot be interrupted.
+// keys sends the typed bytes and closes the channel when the terminal is closed. Its goroutine runs until the process
+// ends, because a read from a terminal cannot be interrupted.
 func keys(in *os.File) <-chan []byte {
 	typed := make(chan []byte)
 	go func() {
@@ -82,14 +84,14 @@ func keys(in *os.File) <-chan []byte {
 	return typed
 }
 
-// watcher is owned by the goroutine of Watch.
+// watcher is the state of Watch, owned by its goroutine.
 type watcher struct {
 	o       Options
 	s       *Snapshot
-	heard   time.Time // when s has come
+	heard   time.Time // when s was received
 	view    View
-	asking  bool // a goroutine asks, and will answer once
-	again   bool // ask at once when it has: another order was chosen
+	asking  bool // a request is pending
+	again   bool // send another request when the pending one is answered, because the order has changed
 	answers chan answer
 	drawn   string
 }
@@ -134,7 +136,7 @@ func (w *watcher) heardOf(ctx context.Context, a answer) {
 	}
 }
 
-// ask asks the host, one question at a time.
+// ask sends a request to the host, unless one is pending.
 func (w *watcher) ask(ctx context.Context) {
 	if w.asking {
 		return
@@ -145,13 +147,13 @@ func (w *watcher) ask(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		s, err := w.o.Ask(ctx, order)
-		w.answers <- answer{s, err} // has room for the only one
+		w.answers <- answer{s, err} // the buffer has space, because only one request is pending
 	}()
 }
 
-// key carries out what was typed, and reports whether that ends it: q, Ctrl-C and Ctrl-D.
+// key handles typed bytes. It returns true if they end the program: q, Ctrl-C or Ctrl-D.
 func (w *watcher) key(ctx context.Context, typed string) (end bool) {
-	if strings.HasPrefix(typed, "\x1b") { // an arrow or another key with a sequence of its own
+	if strings.HasPrefix(typed, "\x1b") { // an arrow or another key that sends an escape sequence
 		return false
 	}
 	for _, k := range []byte(typed) {
@@ -174,13 +176,13 @@ func (w *watcher) key(ctx context.Context, typed string) (end bool) {
 	return false
 }
 
-// draw writes a frame if it differs from the one before.
+// draw writes a frame if it differs from the previous one.
 func (w *watcher) draw() error {
 	columns, rows, err := term.GetSize(int(w.o.Out.Fd()))
 	if err != nil {
 		return err
 	}
-	if columns <= 0 || rows <= 0 { // a serial line may not know
+	if columns <= 0 || rows <= 0 { // a serial line may not know its size
 		columns, rows = 80, 24
 	}
 	w.view.Columns, w.view.Rows = columns, rows

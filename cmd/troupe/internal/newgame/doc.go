@@ -1,4 +1,4 @@
-// Package newgame writes the folder of a new game: a script, a page that plays it, and a test. The files are
-// templates in this package, and a game as it is played; tests play each of them. It starts nothing
-// and asks nothing of the network.
+// Package newgame writes the folder of a new game: a script, a page that plays it, and a test. The files come from
+// templates in this package. Tests play the games that result. The package starts no processes and does not use the
+// network.
 package newgame

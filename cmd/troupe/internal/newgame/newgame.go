@@ -15,16 +15,16 @@ import (
 //go:embed template
 var templates embed.FS
 
-// types are those of docs/scripts/troupe.d.ts; a test compares them.
+// types is a copy of docs/scripts/troupe.d.ts. A test compares the two.
 //
 //go:embed troupe.d.ts
 var types []byte
 
-// names that folders may have on each system, and packages of npm but for capital letters.
+// names matches names that are valid for folders on every system and, in lower case, for npm packages.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// Write writes a new game into a folder, which must not exist or be empty, and whose last part is the game's name. With
-// typescript, the script is in TypeScript. If it returns an error, it leaves nothing behind that was not there before.
+// Write writes a new game into a folder, which must be empty or not exist yet. The last part of the path is the game's
+// name. If typescript is true, the script is in TypeScript. If Write fails, it removes everything that it has created.
 func Write(dir string, typescript bool) (err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func Write(dir string, typescript bool) (err error) {
 	return write(dir, files)
 }
 
-// empty returns an error if something is in the way.
+// empty returns an error unless dir is empty or does not exist.
 func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -58,7 +58,7 @@ func empty(dir string) error {
 	return nil
 }
 
-// render returns the files by name, with slashes.
+// render returns the content of the files by their slash-separated path.
 func render(name string, typescript bool) (map[string][]byte, error) {
 	kind, main := "js", "main.js"
 	if typescript {
@@ -86,15 +86,15 @@ func render(name string, typescript bool) (map[string][]byte, error) {
 	return files, nil
 }
 
-// write writes files into a folder, all or none.
+// write writes files into a folder. If it fails, it removes what it has written.
 func write(dir string, files map[string][]byte) (err error) {
-	var made []string // files and folders, in the order in which they were made
+	var made []string // files and folders, in the order of their creation
 	defer func() {
 		if err == nil {
 			return
 		}
 		for i := range made {
-			_ = os.Remove(made[len(made)-1-i]) // what cannot be removed stays: the first error says why
+			_ = os.Remove(made[len(made)-1-i]) // ignore the error: the first error is reported
 		}
 	}()
 	folder := func(name string) error {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write troupe.d.ts")
 
-// New games get the types that the documents have.
+// The types for new games equal those in the documents.
 func TestTheTypesAreCurrent(t *testing.T) {
 	want, err := os.ReadFile("../../../../docs/scripts/troupe.d.ts")
 	if err != nil {
@@ -105,7 +105,7 @@ func TestBadNames(t *testing.T) {
 	}
 }
 
-// What fails half way leaves nothing behind but what was there.
+// If writing fails halfway, only files that existed before remain.
 func TestAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "kept"), 0o755); err != nil {

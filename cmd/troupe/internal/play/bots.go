@@ -13,18 +13,18 @@ import (
 	"troupe/transport/client"
 )
 
-// BotOptions configure a run of bots.
+// BotOptions configures a run of bots.
 type BotOptions struct {
 	Options
 	Bots         int
-	Rate         float64       // messages per second and bot
+	Rate         float64       // messages per second per bot
 	Duration     time.Duration // 0: until ctx ends
-	PayloadBytes int           // raised to stampBytes if less
+	PayloadBytes int           // raised to stampBytes if smaller
 }
 
 const (
-	loginsAtOnce = 8 // below the host's limit per IP address
-	// stablePatience is how long bots wait for missing messages without any arriving.
+	loginsAtOnce = 8 // less than the host's limit per IP address
+	// stablePatience is how long bots wait for missing messages if none arrives.
 	stablePatience = 2 * time.Second
 	stablePoll     = 20 * time.Millisecond
 	fastPatience   = 2 * time.Second
@@ -48,9 +48,8 @@ func (o *BotOptions) check() error {
 	return nil
 }
 
-// Bots lets bots play until the duration or ctx is over, and prints their counts. It
-// returns an error if a bot failed, or if a reliable message arrived twice or was lost
-// without the host reporting a gap.
+// Bots lets bots play until the duration is over or ctx ends, and prints their counts. It returns an error if a bot
+// failed, if a reliable message arrived twice, or if one was lost without the host reporting a gap.
 func Bots(ctx context.Context, o BotOptions, out io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
@@ -62,7 +61,7 @@ func Bots(ctx context.Context, o BotOptions, out io.Writer) error {
 	return s.play(ctx)
 }
 
-// swarm are the bots of one run.
+// swarm holds the bots of one run.
 type swarm struct {
 	o   BotOptions
 	run uint64
@@ -71,7 +70,7 @@ type swarm struct {
 	bots    []*bot
 	tallies []*tally
 	began   time.Time
-	// start is when the schedule begins, since began; set before the first message.
+	// start is the start of the schedule, relative to began. It is set before the first message.
 	start time.Duration
 
 	mu  sync.Mutex
@@ -93,8 +92,8 @@ func (s *swarm) print(format string, args ...any) {
 	fmt.Fprintf(s.out, format+"\n", args...)
 }
 
-// login reserves seats and connects all bots. A bot that cannot log in counts as failed;
-// the others play without it.
+// login reserves seats and connects all bots. A bot that cannot log in counts as failed, and the others play without
+// it.
 func (s *swarm) login(ctx context.Context) error {
 	name := s.o.Player
 	if name == "" {
@@ -132,7 +131,7 @@ func (s *swarm) login(ctx context.Context) error {
 	return nil
 }
 
-// play runs the bots to their end.
+// play runs the bots until all have ended.
 func (s *swarm) play(ctx context.Context) error {
 	s.began = time.Now()
 	staying, leave := context.WithCancel(context.WithoutCancel(ctx))
@@ -178,8 +177,8 @@ func (s *swarm) play(ctx context.Context) error {
 	return r.verdict()
 }
 
-// awaitFast waits briefly for the fast channels, so that all fast messages of a bot take
-// the same path and stay in order.
+// awaitFast waits briefly for the fast channels, so that all fast messages of a bot take the same path and stay in
+// order.
 func awaitFast(ctx context.Context, bots []*bot) {
 	ctx, cancel := context.WithTimeout(ctx, fastPatience)
 	defer cancel()
@@ -235,17 +234,18 @@ func (s *swarm) awaitStable(ctx context.Context, playing []*bot) {
 	}
 }
 
-// settling decides when bots that talk no more need not be waited for any longer.
+// settling decides how long to wait after bots have stopped sending.
 type settling struct {
 	bots     int
 	drop     bool          // outages are simulated
-	outage   time.Duration // how long each lasts
-	least    uint64        // missing messages
+	outage   time.Duration // duration of each outage
+	least    uint64        // smallest number of missing messages so far
 	progress time.Time
 }
 
-// over is called again and again with what is missing and how many bots are reconnecting. Whoever has interrupted the run does not
-// wait until bots give up: only for the end of simulated outages, and not at all if the host is gone.
+// over reports whether the wait is finished. It must be called repeatedly with the number of missing messages and of
+// reconnecting bots. After an interruption, it does not wait until bots give up reconnecting. It waits only for
+// simulated outages to end, and not at all if all connections are lost without simulated outages.
 func (w *settling) over(now time.Time, missing uint64, away int, interrupted bool) bool {
 	if missing == 0 && away == 0 || interrupted && !w.drop && away == w.bots {
 		return true
@@ -260,7 +260,7 @@ func (w *settling) over(now time.Time, missing uint64, away int, interrupted boo
 	return now.Sub(w.progress) > patience
 }
 
-// away reports whether a bot may still come back.
+// away reports whether a bot is reconnecting and may still succeed.
 func (b *bot) away() bool {
 	select {
 	case <-b.link.client.Done():
@@ -275,8 +275,8 @@ func (b *bot) fail(err error) {
 	b.swarm.print("! bot %d failed: %v", b.index, err)
 }
 
-// talk sends at the rate, on a fixed schedule. A late message is sent at once and keeps
-// its scheduled time, so that a delay counts as latency. A full send buffer is waited for until the run is interrupted.
+// talk sends messages on a fixed schedule. A late message is sent immediately and keeps its scheduled time, so that a
+// delay counts as latency. talk waits while the send buffer is full, until the run is interrupted.
 func (b *bot) talk(talking, run context.Context) {
 	o := &b.swarm.o
 	if o.Group > 0 {
@@ -300,7 +300,7 @@ func (b *bot) talk(talking, run context.Context) {
 func (b *bot) say(ctx context.Context, ch channel, intended time.Duration) {
 	number := uint64(0)
 	b.update(func() {
-		b.sent[ch]++ // before it can arrive
+		b.sent[ch]++ // before the message can arrive
 		number = b.sent[ch]
 	})
 	s := stamp{run: b.swarm.run, bot: uint16(b.index), channel: ch, number: number, intended: intended}
@@ -317,10 +317,10 @@ func (b *bot) say(ctx context.Context, ch channel, intended time.Duration) {
 }
 
 func (b *bot) onEvent(e client.Event) {
-	if e.Kind == client.EventFastUp || e.Kind == client.EventFastDown { // known either way
+	if e.Kind == client.EventFastUp || e.Kind == client.EventFastDown { // the state of the fast channel is now known
 		select {
 		case b.up <- struct{}{}:
-		default: // up again, after a reconnect
+		default: // the channel is up again after a reconnect
 		}
 	}
 	if e.Kind == client.EventGap {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// How long bots that talk no more are waited for.
+// Tests how long a run waits after its bots have stopped sending.
 func TestSettling(t *testing.T) {
 	const never = time.Hour
 	for name, c := range map[string]struct {
@@ -31,14 +31,14 @@ func TestSettling(t *testing.T) {
 			got += time.Second
 		}
 		if c.want != 0 && c.want != never {
-			c.want += time.Second // the first poll that is later
+			c.want += time.Second // rounded up to the next poll
 		}
 		if got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	w := settling{bots: 1}
-	for i := range uint64(10) { // progress is waited for
+	for i := range uint64(10) { // as long as there is progress, the wait continues
 		if w.over(time.Unix(int64(i), 0), 10-i, 0, true) {
 			t.Errorf("over with %d missing", 10-i)
 		}

@@ -14,12 +14,12 @@ import (
 	"troupe/transport/client"
 )
 
-// fencePatience is how long Chat waits at the end of its input for its last messages.
+// fencePatience bounds how long Chat waits for its last messages after its input has ended.
 const fencePatience = 2 * time.Second
 
-// Chat plays as one person: each line of in is a message or a command, each event is a
-// line on out. It returns at the end of in, on /quit, when ctx ends, or when the player
-// session ends, which is an error. After such an error it may still read one line of in.
+// Chat plays as one person. Each line of in is a message or a command, and each event is a line on out. Chat returns at
+// the end of in, on /quit, when ctx ends, or when the player session ends, which is an error. After such an error, a
+// goroutine may still read one line of in.
 func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	if o.Player == "" {
 		o.Player = fmt.Sprintf("player-%06x", rand.Uint32N(1<<24))
@@ -46,7 +46,7 @@ func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 type chat struct {
 	o     Options
 	link  *link
-	fence chan struct{} // holds a token once a requested membership of all players has arrived
+	fence chan struct{} // holds a token once the requested list of all players has arrived
 
 	mu  sync.Mutex
 	out io.Writer
@@ -84,7 +84,7 @@ func (c *chat) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// readLines reads in the background, because a terminal cannot be interrupted.
+// readLines reads lines in a goroutine, because a read from a terminal cannot be interrupted.
 func readLines(ctx context.Context, in io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -101,8 +101,8 @@ func readLines(ctx context.Context, in io.Reader) <-chan string {
 	return lines
 }
 
-// awaitFence waits until the host has handled all messages sent so far: it asks for the
-// members of a group, and the answer arrives after them.
+// awaitFence waits until the host has handled all messages sent so far. It requests the members of a group; the answer
+// arrives after those messages.
 func (c *chat) awaitFence(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, fencePatience)
 	defer cancel()

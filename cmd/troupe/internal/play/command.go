@@ -24,11 +24,11 @@ const (
 // opChat is the op code of chat messages.
 const opChat = 1
 
-// command is one line of the terminal.
+// command is a parsed line of input.
 type command struct {
 	verb    verb
-	group   int32          // join
-	message client.Message // say
+	group   int32          // for verbJoin
+	message client.Message // for verbSay
 }
 
 const chatHelp = `text            send text to all players
@@ -39,7 +39,7 @@ const chatHelp = `text            send text to all players
 /join G         join group G
 /quit           leave the game session`
 
-// parse reads one line; an empty line is no command.
+// parse parses one line. For an empty line it returns the zero command, which does nothing.
 func parse(line string) (command, error) {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "/") {
@@ -96,11 +96,10 @@ func send(m client.Message, text string) (command, error) {
 	return command{verb: verbSay, message: m}, nil
 }
 
-// textMax bounds the bytes of a payload that one line shows.
+// textMax bounds how many bytes of a payload a line shows.
 const textMax = 200
 
-// visible makes a payload safe for a terminal: it quotes unprintable payloads and cuts long
-// ones.
+// visible makes a payload safe for a terminal. It quotes unprintable payloads and truncates long ones.
 func visible(payload []byte) string {
 	cut := ""
 	if len(payload) > textMax {

@@ -14,22 +14,22 @@ import (
 	"troupe/transport/client"
 )
 
-// loginPatience is how long the first login may take.
+// loginPatience bounds the first login.
 const loginPatience = 10 * time.Second
 
-// watcher receives the events of a link, from the link's one goroutine.
+// watcher receives the events of a link. The link calls it from a single goroutine.
 type watcher interface {
 	onEvent(e client.Event)
-	// onLost says that the connection was lost; the client is reconnecting.
+	// onLost is called when the connection is lost. The client is then reconnecting.
 	onLost(end client.End)
-	// onBack says that the client has reconnected.
+	// onBack is called when the client has reconnected.
 	onBack(b back)
 }
 
 // back describes a reconnect.
 type back struct {
 	client.Reconnected
-	same       bool   // as the same peer
+	same       bool   // the client has the same peer id as before
 	duplicates uint64 // duplicates received and dropped since the link was opened
 }
 
@@ -45,11 +45,11 @@ func (b back) String() string {
 
 // outages are network failures that a link simulates.
 type outages struct {
-	every time.Duration // 0 for none
-	last  time.Duration // how long each lasts
+	every time.Duration // interval; 0: no outages
+	last  time.Duration // duration of each outage
 }
 
-// link is a reserved seat with its client.
+// link is a reserved seat and its client.
 type link struct {
 	seat    seat
 	client  *client.Client
@@ -57,11 +57,11 @@ type link struct {
 
 	mu   sync.Mutex
 	calm bool             // no more outages
-	peer int32            // the current or last peer id
-	over [client.Auto]int // connections so far, per transport
+	peer int32            // current or last peer id
+	over [client.Auto]int // number of connections so far, by transport
 }
 
-// advised adds advice to the error of a first login.
+// advised adds advice to the error of a failed first login.
 func advised(err error, t client.Transport) error {
 	var plain tls.RecordHeaderError
 	var authority x509.UnknownAuthorityError
@@ -94,13 +94,13 @@ func open(ctx context.Context, s seat, o client.Options, cuts outages) (*link, e
 	return l, nil
 }
 
-// run passes events on until ctx ends, and then leaves the game session. It returns an
-// error if the player session ends before, or if the client is reconnecting when ctx ends.
+// run forwards events until ctx ends and then leaves the game session. It returns an error if the player session ends
+// earlier, or if the client is reconnecting when ctx ends.
 func (l *link) run(ctx context.Context, w watcher) error {
 	cut := time.NewTimer(1<<63 - 1)
 	defer cut.Stop()
 	if l.outages.every > 0 {
-		cut.Reset(rand.N(l.outages.every)) // not all links at once
+		cut.Reset(rand.N(l.outages.every)) // random, so that links do not fail at the same time
 	}
 	for {
 		select {

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// The actor library's dead letters start a goroutine of one second, which the
-		// end of the tests does not wait for.
+		// The dead letter throttle of the actor library starts a goroutine that sleeps for one second. The end of the
+		// tests does not wait for it.
 		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
@@ -43,7 +43,7 @@ func options(h *hosttest.Host) Options {
 	return Options{API: "http://" + h.Host.Addrs().API, Region: "us-east-1", Fleet: "fleet-dev", Network: h.Net}
 }
 
-// screen is an output that can be read while it is written.
+// screen is an output that can be read while it is written to.
 type screen struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -61,7 +61,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// shows fails unless the screen shows a text so many times when nothing more happens for now.
+// shows waits until nothing more happens. Then it fails unless the screen contains text the given number of times.
 func (s *screen) shows(t *testing.T, text string, times int) {
 	t.Helper()
 	if synctest.Wait(); strings.Count(s.String(), text) != times {
@@ -69,7 +69,7 @@ func (s *screen) shows(t *testing.T, text string, times int) {
 	}
 }
 
-// player is a person who chats.
+// player is a chat user.
 type player struct {
 	typed io.WriteCloser
 	out   *screen
@@ -84,7 +84,7 @@ func chats(t *testing.T, o Options) *player {
 	return p
 }
 
-// quits leaves, and returns all that was shown.
+// quits leaves the chat and returns everything that was shown.
 func (p *player) quits(t *testing.T) string {
 	t.Helper()
 	fmt.Fprintln(p.typed, "/quit")
@@ -94,7 +94,7 @@ func (p *player) quits(t *testing.T) string {
 	return p.out.String()
 }
 
-// A player whose network fails again and again says something while it is away, and is still in its group.
+// A player whose network fails repeatedly sends a message while disconnected, and is still in its group afterwards.
 func TestChatComesBack(t *testing.T) { synctest.Test(t, chatComesBack) }
 
 func chatComesBack(t *testing.T) {
@@ -126,7 +126,8 @@ func chatComesBack(t *testing.T) {
 	}
 }
 
-// The transport that was asked for is used and shown, with what it carried; where nothing answers by the fast channel, its messages go reliably.
+// The requested transport is used and shown, with its packet counts. If the fast channel does not answer, its messages
+// use the reliable channel.
 func TestChatOverWSS(t *testing.T) { synctest.Test(t, chatOverWSS) }
 
 func chatOverWSS(t *testing.T) {
@@ -171,7 +172,7 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// What is checked against a certificate is dialled by name.
+// If a transport verifies a certificate, it dials the DNS name.
 func TestHostName(t *testing.T) {
 	for over, want := range map[client.Transport]string{client.WS: "192.0.2.1", client.WSS: "a.example", client.KCP: "a.example", client.Auto: "a.example"} {
 		o := Options{Transport: over}
@@ -184,7 +185,7 @@ func TestHostName(t *testing.T) {
 	}
 }
 
-// What was said before the end of the input is heard.
+// Messages that were sent before the end of the input arrive.
 func TestChatOfOneInput(t *testing.T) { synctest.Test(t, chatOfOneInput) }
 
 func chatOfOneInput(t *testing.T) {
@@ -200,7 +201,7 @@ func chatOfOneInput(t *testing.T) {
 	}
 }
 
-// An end that the host means is not tried again.
+// If the host ends a session deliberately, the client does not reconnect.
 func TestGoneForGood(t *testing.T) { synctest.Test(t, goneForGood) }
 
 func goneForGood(t *testing.T) {
@@ -215,7 +216,7 @@ func goneForGood(t *testing.T) {
 	}
 	over := make(chan error, 1)
 	go func() { over <- l.run(t.Context(), nobody{t}) }()
-	other, err := open(t.Context(), seats[0], o.connection(), outages{}) // takes over
+	other, err := open(t.Context(), seats[0], o.connection(), outages{}) // takes over the session
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,14 +229,14 @@ func goneForGood(t *testing.T) {
 	}
 }
 
-// nobody expects nothing but events.
+// nobody is a watcher that fails if the connection is lost or reconnected.
 type nobody struct{ t *testing.T }
 
 func (nobody) onEvent(client.Event)    {}
 func (n nobody) onLost(end client.End) { n.t.Errorf("lost: %s", end) }
 func (n nobody) onBack(b back)         { n.t.Errorf("back: %s", b) }
 
-// Rooms are filled before new ones are made, and large parties are reserved in several calls.
+// Existing game sessions are filled before new ones are created. Seats for many players are reserved in several calls.
 func TestReserveSeats(t *testing.T) { synctest.Test(t, reserveSeats) }
 
 func reserveSeats(t *testing.T) {

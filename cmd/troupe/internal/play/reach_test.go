@@ -15,10 +15,11 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-// saying is a server that does not speak HTTP.
+// saying returns a handler that answers with raw text instead of HTTP.
 func saying(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the answer may overtake the end of the question
+		// read the whole request first; otherwise the answer could arrive before the client has sent it
+		_, _ = io.Copy(io.Discard, r.Body)
 		c, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {
 			_, _ = io.WriteString(c, text)
@@ -27,7 +28,7 @@ func saying(text string) http.HandlerFunc {
 	}
 }
 
-// Errors of calls name the address and the cause, without the SDK's own text.
+// Errors of calls give the address and the cause, without the text of the SDK.
 func TestExplain(t *testing.T) { synctest.Test(t, explain) }
 
 func explain(t *testing.T) {
@@ -36,7 +37,7 @@ func explain(t *testing.T) {
 	at := network.Machine()
 	for want, handle := range map[string]http.HandlerFunc{
 		"the host at URL did not answer in time": func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not detected
 			<-r.Context().Done()
 		},
 		"the host at URL did not answer: HTTP status 503":                      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusServiceUnavailable) },

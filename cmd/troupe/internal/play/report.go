@@ -10,7 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// line returns the summary of one second; last is the previous report.
+// line returns the summary of one second. last is the previous report.
 func (r report) line(last report, at time.Duration) string {
 	var sent, received, missing uint64
 	all := newHistogram()
@@ -28,7 +28,7 @@ func (r report) line(last report, at time.Duration) string {
 	return text
 }
 
-// unansweredAfter is since when a line says that nothing comes back.
+// unansweredAfter is how long a run must last before its lines report that no message came back.
 const unansweredAfter = 2 * time.Second
 
 // unanswered reports whether reliable messages were sent and none came back.
@@ -37,8 +37,8 @@ func (r report) unanswered() bool {
 	return s.sent > 0 && s.received == 0
 }
 
-// ErrNoneCameBack is the outcome of bots who received nothing, with what that mostly means: the game's script refuses what they send.
-// Nothing is proven by them.
+// ErrNoneCameBack is the result of bots that received nothing. Usually, the game's script rejects their messages. Such
+// a run proves nothing.
 var ErrNoneCameBack = fmt.Errorf("no message of op code %d came back: does the script pass it on?", opBot)
 
 // table returns the result of a run.
@@ -76,7 +76,7 @@ func (r report) verdict() error {
 	return errors.Join(all...)
 }
 
-// quantile formats a percentile; "-" without values.
+// quantile formats a percentile, or "-" if there are no values.
 func quantile(h *hdrhistogram.Histogram, p float64) string {
 	if h.TotalCount() == 0 {
 		return "-"

@@ -22,34 +22,34 @@ import (
 	"troupe/transport/dtls"
 )
 
-// Options say where to play, and as which player.
+// Options defines where to play and as which player.
 type Options struct {
 	API          string // URL of the service API
-	Region       string // of the signature; any without an access key
-	AccessKey    string // to sign with; empty for a host with api.auth: none
+	Region       string // region of the signature; any region without an access key
+	AccessKey    string // key for signing; empty for a host with api.auth: none
 	SecretKey    string
 	SessionToken string
-	Fleet        string // a fleet id, or empty with Alias
-	Alias        string // an alias id, or empty
+	Fleet        string // fleet id; empty if Alias is set
+	Alias        string // alias id; empty if Fleet is set
 	GameSession  string // ARN of a game session; empty: join one with free seats, or create one
 	Player       string // player id, or its prefix with bots; empty: random
-	Group        int32  // group to join; 0 for none
+	Group        int32  // group to join; 0: none
 	Fast         bool   // use the fast channel
 
 	Transport client.Transport
-	KCPAddr   string      // host:port; empty: the default port of the game session's machine
-	TLS       *tls.Config // roots and server name for wss and kcp; nil: the system's roots, and the dialled name
+	KCPAddr   string      // host:port; empty: the default port on the game session's machine
+	TLS       *tls.Config // roots and server name for wss and kcp; nil: the system's roots and the dialled name
 
-	Drop time.Duration // interval of simulated network failures; 0 for none
-	For  time.Duration // how long each failure lasts
+	Drop time.Duration // interval of simulated network failures; 0: none
+	For  time.Duration // duration of each failure
 
 	Quiet bool // print less
 
-	Network transport.Network // nil: the operating system's
+	Network transport.Network // nil: the network of the operating system
 }
 
-// connection returns the client options of the players, without address and player
-// session. Connections with the same options share DTLS sessions.
+// connection returns the client options that all players share, without address and player session. Connections with
+// the same options share DTLS sessions.
 func (o *Options) connection() client.Options {
 	c := client.Options{
 		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast,
@@ -87,7 +87,7 @@ type seat struct {
 const (
 	seatsPerCall = 25
 	seatsMax     = 200 // per game session
-	seatsDefault = 16  // of a game session that is created for a few players
+	seatsDefault = 16  // for a game session that is created for a few players
 )
 
 const (
@@ -96,8 +96,8 @@ const (
 	callPatience   = 30 * time.Second
 )
 
-// seats reserves a seat for each player through the service API, as a game's backend does: in the game session that is named, otherwise in
-// one that has room for all, or in a new one.
+// seats reserves a seat for each player through the service API, as the backend of a game does. It uses the named game
+// session. If none is named, it uses a game session with enough free seats, or creates one.
 func (o *Options) seats(ctx context.Context, players []string) (game string, seats []seat, err error) {
 	api := o.service()
 	if game = o.GameSession; game == "" {
@@ -126,9 +126,9 @@ func (o *Options) seats(ctx context.Context, players []string) (game string, sea
 	return game, seats, nil
 }
 
-// service signs with the caller's key, or with a fixed key, of which a host with api.auth:
-// none checks only the format. Connections are not kept, because there are only a few
-// calls. Calls are not retried, so that an unreachable host is reported at once.
+// service returns a client of the service API. It signs with the caller's key, or with a fixed dummy key; a host with
+// api.auth: none checks only the format of the key. It does not keep connections alive, because there are only a few
+// calls. It does not retry calls, so that an unreachable host is reported immediately.
 func (o *Options) service() *gamelift.Client {
 	calls := &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}
 	if o.Network != nil {
@@ -151,7 +151,7 @@ func (o *Options) destination() (fleet, alias *string) {
 	return &o.Fleet, nil
 }
 
-// find returns a game session with free seats, or "".
+// find returns a game session with enough free seats, or "" if there is none.
 func (o *Options) find(ctx context.Context, api *gamelift.Client, room int) (string, error) {
 	fleet, alias := o.destination()
 	out, err := api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{FleetId: fleet, AliasId: alias, StatusFilter: aws.String("ACTIVE")})
@@ -198,8 +198,8 @@ func (o *Options) create(ctx context.Context, api *gamelift.Client, room int) (s
 	return aws.ToString(game.GameSessionId), nil
 }
 
-// host returns the host of a player session: the DNS name, if there is one, where a
-// certificate is checked, otherwise the IP address.
+// host returns the address of a player session's host. It is the DNS name if there is one and the transport verifies a
+// certificate, otherwise the IP address.
 func (o *Options) host(p *types.PlayerSession) string {
 	if name := aws.ToString(p.DnsName); name != "" && o.Transport > client.WS {
 		return name
@@ -207,7 +207,7 @@ func (o *Options) host(p *types.PlayerSession) string {
 	return aws.ToString(p.IpAddress)
 }
 
-// sleep waits for d; it returns an error if ctx ends before.
+// sleep waits for d. It returns an error if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,8 +11,8 @@ import (
 // opBot is the op code of the bots' messages.
 const opBot = 2
 
-// channel is the channel that a bot asked for. While the fast channel is not up, messages
-// meant for it take the reliable one.
+// channel is the channel that a bot has requested for a message. While the fast channel is not up, messages for it use
+// the reliable channel.
 type channel uint8
 
 const (
@@ -30,18 +30,18 @@ var (
 //
 //	magic(4) run(8) bot(2) channel(1) number(8) intended(8) padding
 type stamp struct {
-	run      uint64 // a random number: messages of other runs are ignored
+	run      uint64 // random number of the run; messages of other runs are ignored
 	bot      uint16
 	channel  channel
-	number   uint64        // from 1, per bot and channel
-	intended time.Duration // scheduled time of sending, since the run began
+	number   uint64        // counts from 1, per bot and channel
+	intended time.Duration // scheduled send time since the start of the run
 }
 
 const stampBytes = 4 + 8 + 2 + 1 + 8 + 8
 
 var stampMagic = []byte("trp1")
 
-// appendTo writes the stamp and padding up to size bytes.
+// appendTo appends the stamp, and pads it to size bytes.
 func (s stamp) appendTo(dst []byte, size int) []byte {
 	at := len(dst)
 	dst = append(dst, stampMagic...)

@@ -7,8 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latency is recorded in microseconds with two significant digits, which takes some 15 KiB
-// per bot and channel.
+// Latency is recorded in microseconds with two significant digits. A histogram takes about 15 KiB per bot and channel.
 const (
 	latencyMax    = 2 * time.Minute
 	latencyDigits = 2
@@ -18,25 +17,24 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
 }
 
-// tally counts the messages of one bot. Safe for concurrent use.
+// tally counts the messages of one bot. It is safe for concurrent use.
 type tally struct {
 	mu sync.Mutex
 	// guarded by mu
 	sent       [channels]uint64
-	unsent     uint64 // not sent, because reconnecting took too long
+	unsent     uint64 // messages not sent because reconnecting took too long
 	from       [channels][]stream
 	latency    [channels]*hdrhistogram.Histogram
 	duplicates [channels]uint64
-	lostTimes  int // how often the connection was lost
+	lostTimes  int // number of connection losses
 	backTimes  int
-	newPeer    int // of backTimes, with a new peer id
-	gaps       int // how often the host reported lost messages
+	newPeer    int // reconnects with a new peer id
+	gaps       int // number of times the host reported lost messages
 	failed     error
 }
 
-// stream counts the messages from one bot on one channel. Reliable messages arrive in
-// order. So do fast ones, except while the fast channel comes up. A number at or below the
-// last one is a duplicate.
+// stream counts the messages from one bot on one channel. Reliable messages arrive in order. So do fast messages,
+// except while the fast channel is coming up. A message whose number is not above last is a duplicate.
 type stream struct{ last, received uint64 }
 
 func newTally(bots int) *tally {
@@ -54,7 +52,7 @@ func (t *tally) update(f func()) {
 	f()
 }
 
-// received counts one message. Now is its time of arrival, since the run began.
+// received counts one message. now is its arrival time since the start of the run.
 func (t *tally) received(s stamp, now time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,14 +67,14 @@ func (t *tally) received(s stamp, now time.Duration) {
 	from.last = s.number
 	from.received++
 	us := min(max(now-s.intended, time.Microsecond), latencyMax).Microseconds()
-	t.latency[s.channel].RecordValue(us) // within range, so no error
+	t.latency[s.channel].RecordValue(us) // cannot fail: the value is within range
 }
 
-// sums are the counts of one channel over all bots.
+// sums holds the counts of one channel over all bots.
 type sums struct {
 	sent, expected, received, duplicates uint64
-	// lost counts messages that did not arrive and were not reported; excused those of bots
-	// that failed, got a new peer id or were told of a gap.
+	// lost counts messages that did not arrive and were not reported as lost. excused counts missing messages of bots
+	// that failed, got a new peer id, or were notified of a gap.
 	lost, excused uint64
 	latency       *hdrhistogram.Histogram
 }
@@ -89,11 +87,11 @@ type report struct {
 	unsent                uint64
 }
 
-// missing returns how many messages have not arrived, or not yet.
+// missing returns how many messages have not arrived yet or are lost.
 func (s sums) missing() uint64 { return s.lost + s.excused }
 
-// summarize adds up tallies. Each bot expects the messages of every bot, its own included.
-// Histograms, which are most of the work, are merged only if latency is true.
+// summarize adds up tallies. Each bot expects the messages of every bot, including its own. Histograms are merged only
+// if latency is true, because merging is most of the work.
 func summarize(tallies []*tally, latency bool) report {
 	r := report{bots: len(tallies)}
 	sent := make([][channels]uint64, len(tallies))
@@ -135,7 +133,7 @@ func (s *sums) count(sent, received uint64, excused bool) {
 	s.expected += sent
 	s.received += received
 	switch {
-	case received >= sent: // may be more: a message can arrive although Send has failed
+	case received >= sent: // received may exceed sent: a message can arrive although Send has failed
 	case excused:
 		s.excused += sent - received
 	default:

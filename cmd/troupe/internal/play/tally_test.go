@@ -27,7 +27,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// tell has bot i say n more messages, of which those in arrive reach bot j.
+// tell makes bot i send n more messages. arrive returns how many times a message reaches bot j.
 func tell(tallies []*tally, ch channel, i, n int, arrive func(j int, number uint64) int) {
 	for range n {
 		tallies[i].sent[ch]++
@@ -109,7 +109,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestFastMayBeLost: that is what it is for.
+// TestFastMayBeLost checks that lost fast messages are not an error.
 func TestFastMayBeLost(t *testing.T) {
 	tallies := three()
 	tell(tallies, fast, 0, 10, func(j int, n uint64) int { return int(n % 2) })
@@ -125,18 +125,19 @@ func TestFastMayBeLost(t *testing.T) {
 	}
 }
 
-// TestForeignStamps: numbers out of range are not ours.
+// TestForeignStamps checks stamps whose numbers or times are out of range.
 func TestForeignStamps(t *testing.T) {
 	b := newTally(1)
 	b.received(stamp{bot: 7, number: 1}, 0)
-	b.received(stamp{bot: 0, number: 1, intended: time.Hour}, 0) // from the future
+	b.received(stamp{bot: 0, number: 1, intended: time.Hour}, 0) // sent in the future
 	b.received(stamp{bot: 0, number: 2}, 1000*time.Hour)
 	if b.from[reliable][0].received != 2 || b.latency[reliable].TotalCount() != 2 {
 		t.Errorf("got %+v", b.from)
 	}
 }
 
-// Bots on a game whose script refuses what they send say so, rather than that more and more is in transit.
+// If the game's script rejects the bots' messages, the output says so instead of reporting ever more messages in
+// transit.
 func TestNothingCameBack(t *testing.T) {
 	const say = "no message of op code 2 came back"
 	var r report

@@ -36,7 +36,7 @@ func addChannel(to, s *client.ChannelStats) {
 	to.Unsent += s.Unsent
 }
 
-// String returns the counts in one line.
+// String formats the counts in one line.
 func (t traffic) String() string {
 	var over []string
 	for kind, n := range t.over {

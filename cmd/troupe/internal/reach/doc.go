@@ -1,3 +1,3 @@
-// Package reach explains errors of calls to a host's service API in one line, which names
-// the address and the cause. The AWS SDK's own text takes five lines.
+// Package reach turns errors of calls to a host's service API into a single line that gives the address and the cause.
+// The text of the AWS SDK takes five lines.
 package reach

@@ -15,7 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// problem is an error with a text of its own.
+// problem is an error with a replacement text.
 type problem struct {
 	text  string
 	cause error
@@ -24,9 +24,8 @@ type problem struct {
 func (p *problem) Error() string { return p.text }
 func (p *problem) Unwrap() error { return p.cause }
 
-// Explain returns err, from a call to the service API at endpoint, with a text that names
-// the cause and the address. The returned error wraps err. Unknown errors, and nil, are
-// returned unchanged.
+// Explain replaces the text of err, an error from a call to the service API at endpoint, by one that gives the cause
+// and the address. The returned error wraps err. Unknown errors and nil are returned unchanged.
 func Explain(endpoint string, err error) error {
 	if address, ok := addressOf(endpoint); err != nil && !ok {
 		return &problem{fmt.Sprintf("%s is not the URL of a host: is it http://%s?", endpoint, address), err}
@@ -51,7 +50,7 @@ func Explain(endpoint string, err error) error {
 		return &problem{fmt.Sprintf("the certificate of %s is not valid for it: %v", endpoint, certificate.Err), err}
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
 		return &problem{fmt.Sprintf("%s does not answer with TLS: is it http://?", endpoint), err}
-	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // a TLS alert
 		return &problem{fmt.Sprintf("%s does not answer without TLS: is it https://?", endpoint), err}
 	case strings.Contains(err.Error(), "malformed HTTP "):
 		return &problem{fmt.Sprintf("what answers at %s does not speak HTTP: give the address of a host's service API (api.addr)", endpoint), err}
@@ -67,19 +66,19 @@ func Explain(endpoint string, err error) error {
 	return err
 }
 
-// Refused returns the error of a call that was answered with this HTTP status and with nothing
-// that a host says.
+// Refused returns an error for a call that was answered with this HTTP status and a body that no host sends.
 func Refused(endpoint string, status int) error {
 	if status >= http.StatusInternalServerError {
 		return fmt.Errorf("the host at %s did not answer: HTTP status %d", endpoint, status)
 	}
-	if status == http.StatusBadRequest && strings.HasPrefix(endpoint, "http://") { // what Go and nginx answer without TLS where it is needed
+	// the answer of Go and nginx to plain HTTP on a TLS port
+	if status == http.StatusBadRequest && strings.HasPrefix(endpoint, "http://") {
 		return fmt.Errorf("%s does not take calls without TLS, or is not the service API of a host (HTTP status 400): is it https://?", endpoint)
 	}
 	return fmt.Errorf("the server at %s is not the service API of a host (HTTP status %d)", endpoint, status)
 }
 
-// addressOf returns a URL without its scheme, and whether it is a valid URL of HTTP.
+// addressOf returns a URL without its scheme, and whether it is a valid HTTP URL.
 func addressOf(text string) (address string, ok bool) {
 	_, address, found := strings.Cut(text, "://")
 	if !found {

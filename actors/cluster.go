@@ -1,0 +1,386 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/actors/fleet/catalog"
+	"troupe/messages"
+	"troupe/messages/coord"
+)
+
+// Members provides a Cluster with information about the other nodes. Any goroutine may call its methods.
+type Members interface {
+	// Others returns the other nodes that accept calls.
+	Others() []coord.Node
+	// Names returns the names of the nodes in Others and of this node.
+	Names() []string
+	// Leader returns the node that leads. If there is none, it waits for one until ctx is done. It returns an error if
+	// there will be none. self says that this node leads.
+	Leader(ctx context.Context) (leader coord.Node, self bool, err error)
+	// WithRoom returns the nodes with room for a game session of a fleet in a location, in the order in which to try
+	// them. A node with an empty name is this node.
+	WithRoom(f messages.FleetID, location string) []coord.Node
+	// Owner returns the node that runs a game session. It uses a cached answer unless fresh is true, in which case it
+	// asks the coordinator. found is false if no node runs the game session. self says that this node runs it.
+	Owner(ctx context.Context, id messages.GameSessionID, fresh bool) (owner coord.Node, self, found bool, err error)
+	// Ended returns the record of a game session that ended because its host did. It returns nil if there is no such
+	// record.
+	Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, error)
+	// Synced returns when this node's copy of the catalog contains all changes that were answered before the call.
+	Synced(ctx context.Context) error
+}
+
+// Caller sends requests to other nodes and returns their answers (see cluster.Peers).
+type Caller interface {
+	Call(ctx context.Context, to coord.Node, q messages.Request) (any, error)
+}
+
+// Cluster answers requests on behalf of all nodes. Depending on the request, this node, the request's owner or all
+// nodes answer. Any goroutine may call its methods.
+type Cluster struct {
+	local   *System
+	members Members
+	peers   Caller
+	ctx     context.Context // cancelled when the System closes
+	cancel  context.CancelFunc
+	work    sync.WaitGroup // counts the goroutines of Send and rooms
+	rooms   rooms
+}
+
+func newCluster(local *System, o *ClusterOptions) *Cluster {
+	c := &Cluster{local: local, members: o.Members, peers: o.Peers}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.rooms.polled = make(map[string]bool)
+	c.rooms.seen = make(map[string]uint64)
+	return c
+}
+
+func (c *Cluster) close() {
+	c.cancel()
+	c.work.Wait()
+}
+
+const (
+	syncMax    = 2 * time.Second        // how long the answer to a change of the catalog waits for this node's copy
+	silentMax  = time.Second            // how long lists wait for each node
+	searchMax  = 500 * time.Millisecond // how long searches wait for each node
+	createsMax = 4                      // maximum number of nodes that are tried for a new game session
+	hopsMax    = 3                      // maximum number of nodes that are asked one after the other for a game session
+)
+
+// Do implements messages.Doer.
+func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
+	q = messages.WithID(q)
+	switch q := q.(type) {
+	case messages.CreateGameSession:
+		return c.create(ctx, q.FleetID, q.AliasID, q.Location, q)
+	case messages.Launch:
+		return c.create(ctx, q.Request.FleetID, q.Request.AliasID, q.Request.Location, q)
+	case messages.AwaitRoom:
+		return c.awaitRoom(ctx, q.Since)
+	}
+	switch q.Route() {
+	case messages.RouteThisHost:
+		return c.local.Do(ctx, q)
+	case messages.RouteEveryHost:
+		return c.spread(ctx, q)
+	case messages.RouteGameSession:
+		return c.toOwner(ctx, q)
+	case messages.RouteCatalog:
+		if !changesCatalog(q) {
+			return c.read(ctx, q)
+		}
+		answer, err := c.toLeader(ctx, q)
+		if err == nil {
+			c.sync(ctx)
+		}
+		return answer, err
+	}
+	return c.toLeader(ctx, q)
+}
+
+// Send implements messages.Sender.
+func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
+	if c.ctx.Err() != nil {
+		reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
+		return
+	}
+	go func() { reply(c.Do(c.ctx, q)) }()
+}
+
+// read answers a query from this node's copy of the catalog. If the copy does not contain the resource, the resource
+// may have been created a moment ago, so read waits for the copy and tries again.
+func (c *Cluster) read(ctx context.Context, q messages.Request) (any, error) {
+	answer, err := c.local.Do(ctx, q)
+	if isCode(err, messages.NotFound) && c.members.Synced(ctx) == nil {
+		return c.local.Do(ctx, q)
+	}
+	return answer, err
+}
+
+// sync waits until this node's copy contains the change that the caller has just made.
+func (c *Cluster) sync(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, syncMax)
+	defer cancel()
+	_ = c.members.Synced(ctx) // an error is ignored, because the change itself has been answered
+}
+
+func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error) {
+	leader, self, err := c.members.Leader(ctx)
+	switch {
+	case err != nil:
+		return nil, messages.Errorf(messages.Internal, "no node of the cluster leads at the moment: %v", err)
+	case self:
+		return c.local.Do(ctx, q)
+	}
+	return c.call(ctx, leader, q)
+}
+
+// call sends a request to another node and returns the answer.
+func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
+	answer, err := c.peers.Call(ctx, to, q)
+	var refusal *messages.Error
+	if err == nil || errors.As(err, &refusal) || ctx.Err() != nil {
+		return answer, err
+	}
+	return nil, messages.Errorf(messages.Internal, "node %s: %v", to.Name, err)
+}
+
+func isCode(err error, code messages.ErrorCode) bool {
+	return errors.Is(err, &messages.Error{Code: code})
+}
+
+// changesCatalog reports whether a request must go to the leader's catalog. Queries do not, because each node has a
+// copy.
+func changesCatalog(q messages.Request) bool {
+	switch q.(type) {
+	case messages.ScriptQuery, messages.FleetQuery, messages.FleetEventQuery, messages.CheckDestinations, messages.AliasQuery, messages.LocationQuery,
+		messages.TagQuery, messages.CreateGameSession, messages.Launch:
+		return false
+	case catalog.NewScript, catalog.ChangeScript:
+		return true
+	}
+	return q.Route() == messages.RouteCatalog
+}
+
+// create starts a game session on a node that has room. If a node refuses because it has no room, the next one is
+// tried.
+func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias messages.AliasID, location string, q messages.Request) (any, error) {
+	f, err := c.fleet(ctx, id, alias)
+	if err != nil {
+		return nil, err
+	}
+	if location == "" {
+		location = f.Locations[0]
+	}
+	create, _ := q.(messages.CreateGameSession)
+	var made messages.GameSessionID // id of the game session with this token
+	if token := create.IdempotencyToken; token != "" {
+		made = c.local.registry.SessionID(f, location, token)
+		if answer, there, err := c.created(ctx, made, q); there {
+			return answer, err
+		}
+	}
+	refund, err := c.charge(ctx, f, create)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.tryCreate(ctx, f.ID, location, q)
+	if err != nil {
+		refund()
+	}
+	if made != "" && isCode(err, messages.Conflict) { // another node has created it first
+		if other, there, otherErr := c.created(ctx, made, q); there {
+			return other, otherErr
+		}
+	}
+	return answer, err
+}
+
+// created finds the node that has the game session of a token. That node answers the request. there is false if no node
+// has such a game session.
+func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q messages.Request) (answer any, there bool, err error) {
+	owner, self, found, err := c.members.Owner(ctx, id, true)
+	switch {
+	case err != nil:
+		return nil, true, messages.Errorf(messages.Internal, "%v", err)
+	case self:
+		answer, err = c.local.Do(ctx, q)
+		return answer, true, err
+	case found:
+		answer, err = c.call(ctx, owner, q)
+		return answer, true, err
+	}
+	ended := messages.GameSessionQuery{ID: id}
+	if _, err = c.local.Do(ctx, ended); err == nil {
+		answer, err = c.local.Do(ctx, q)
+		return answer, true, err
+	}
+	others := c.members.Others()
+	for i, a := range c.askThese(ctx, others, ended, silentMax) {
+		if a.err == nil {
+			answer, err = c.call(ctx, others[i], q)
+			return answer, true, err
+		}
+	}
+	return nil, false, nil
+}
+
+func (c *Cluster) tryCreate(ctx context.Context, f messages.FleetID, location string, q messages.Request) (answer any, err error) {
+	nodes := c.members.WithRoom(f, location)
+	if len(nodes) == 0 { // this node's refusal says why
+		return c.local.Do(ctx, q)
+	}
+	for _, n := range nodes[:min(createsMax, len(nodes))] {
+		if n.Name == "" {
+			answer, err = c.local.Do(ctx, q)
+		} else {
+			answer, err = c.call(ctx, n, q)
+		}
+		if !isCode(err, messages.FleetCapacityExceeded) {
+			return answer, err
+		}
+	}
+	return answer, err
+}
+
+// fleet returns the fleet given by id or alias.
+func (c *Cluster) fleet(ctx context.Context, id messages.FleetID, alias messages.AliasID) (*messages.Fleet, error) {
+	if alias != "" {
+		answer, err := c.read(ctx, messages.AliasQuery{ID: alias})
+		if err != nil {
+			return nil, err
+		}
+		a := answer.([]*messages.Alias)[0]
+		if a.FleetID == "" {
+			return nil, messages.Errorf(messages.TerminalRouting, "%s", a.Message)
+		}
+		id = a.FleetID
+	}
+	for range 2 {
+		answer, err := c.local.Do(ctx, messages.FleetQuery{})
+		if err != nil {
+			return nil, err
+		}
+		all := answer.([]*messages.Fleet)
+		if i := slices.IndexFunc(all, func(f *messages.Fleet) bool { return f.ID == id }); i >= 0 {
+			return all[i], nil
+		}
+		if err := c.members.Synced(ctx); err != nil {
+			return nil, messages.Errorf(messages.Internal, "%v", err)
+		}
+	}
+	return nil, messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
+}
+
+// charge counts a game session against the limit of its creator. refund reverts this.
+func (c *Cluster) charge(ctx context.Context, f *messages.Fleet, create messages.CreateGameSession) (refund func(), err error) {
+	if create.MaxPlayers == 0 || create.CreatorID == "" && f.CreatorLimit == nil { // game sessions of placements are not charged
+		return func() {}, nil
+	}
+	if _, err := c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID}); err != nil {
+		return nil, err
+	}
+	return func() {
+		_, _ = c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, Refund: true})
+	}, nil
+}
+
+// toOwner returns the answer of the node that owns the request's game session.
+func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) {
+	answer, unknown := c.local.Do(ctx, q)
+	if !isCode(unknown, messages.NotFound) {
+		return answer, unknown
+	}
+	id := gameSessionOf(q)
+	for hop := range hopsMax - 1 {
+		owner, self, found, err := c.members.Owner(ctx, id, hop > 0)
+		switch {
+		case err != nil:
+			return c.askAll(ctx, q, unknown, err)
+		case !found:
+			return c.ended(ctx, id, q, unknown)
+		case self:
+			return nil, unknown
+		}
+		if answer, err = c.call(ctx, owner, q); !isCode(err, messages.NotFound) {
+			return answer, err
+		}
+	}
+	return c.ended(ctx, id, q, unknown)
+}
+
+// ended answers a request for a game session that no node runs.
+func (c *Cluster) ended(ctx context.Context, id messages.GameSessionID, q messages.Request, unknown error) (any, error) {
+	g, err := c.members.Ended(ctx, id)
+	if g == nil {
+		return c.askAll(ctx, q, unknown, err)
+	}
+	switch q := q.(type) {
+	case messages.GameSessionQuery:
+		return g, nil
+	case messages.TerminateGameSession:
+		return g, nil
+	case messages.PlayerSessionQuery:
+		return []*messages.PlayerSession{}, nil
+	case messages.AwaitActivation:
+		return messages.Activation{Text: g.EndText}, nil
+	case messages.AwaitSeats, messages.GiveUp:
+		return nil, unknown
+	default:
+		_ = q
+		return nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", id, g.Status)
+	}
+}
+
+// askAll asks all nodes for a game session that has ended, because each node keeps its own ended game sessions. If a
+// node does not answer, the result is unknown and askAll returns an error.
+func (c *Cluster) askAll(ctx context.Context, q messages.Request, unknown, why error) (any, error) {
+	answers := c.ask(ctx, q, silentMax)
+	for _, a := range answers {
+		switch {
+		case isCode(a.err, messages.NotFound):
+		case a.silent:
+			why = a.err
+		default:
+			return a.answer, a.err
+		}
+	}
+	if why != nil {
+		return nil, messages.Errorf(messages.Internal, "game session %s: %v", gameSessionOf(q), why)
+	}
+	return nil, unknown
+}
+
+// gameSessionOf returns the id of the game session to which a request refers.
+func gameSessionOf(q messages.Request) messages.GameSessionID {
+	switch q := q.(type) {
+	case messages.UpdateGameSession:
+		return q.ID
+	case messages.CreatePlayerSessions:
+		return q.GameSessionID
+	case messages.TerminateGameSession:
+		return q.GameSessionID
+	case messages.GameSessionQuery:
+		return q.ID
+	case messages.PlayerSessionQuery:
+		return q.GameSessionID
+	case messages.AwaitActivation:
+		return q.ID
+	case messages.GiveUp:
+		return q.ID
+	case messages.AwaitSeats:
+		return q.ID
+	case messages.FillGameSession:
+		return q.Session
+	case messages.InspectGameSession:
+		return q.ID
+	case messages.KickPlayer:
+		return q.GameSession
+	}
+	return ""
+}

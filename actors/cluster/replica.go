@@ -1,0 +1,251 @@
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/messages/coord"
+)
+
+const (
+	attempt    = time.Second           // how long a request waits for its answer
+	pauseMin   = 50 * time.Millisecond // before a request without an answer is repeated, doubled each time
+	pauseMax   = time.Second
+	checkEvery = 5 * time.Second // how often a replica asks for the coordinator's revision
+	pageMax    = 1000            // records of one read
+	bumpMin    = 500_000_000     // a revision that is ahead by so much was bumped after a restore: by 1,000,000,000, less what was lost
+)
+
+// Replica is a copy of all records below a prefix. It lists them, follows their changes, and lists them again when it has missed some. Its
+// methods may be called from any goroutine.
+type Replica struct {
+	coordinator Coordinator
+	prefix      string
+	apply       func(Changes)
+
+	mu      sync.Mutex
+	records map[string]coord.KV
+	at      int64         // all changes up to this revision are applied; 0: nothing is known
+	moved   chan struct{} // closed when at changes
+}
+
+// Changes are what has changed in a Replica.
+type Changes struct {
+	Events   []coord.Event // in the order of their revisions; a key that was listed again has at most one
+	At       int64         // all changes up to this revision have come
+	Restored bool          // the coordinator was restored from a backup: At may be less than before
+}
+
+// NewReplica returns a replica that is empty until Run fills it. apply is told every change once. It is called by Run, after the change can
+// be read here, and must not block. It may be nil.
+func NewReplica(c Coordinator, prefix string, apply func(Changes)) *Replica {
+	if apply == nil {
+		apply = func(Changes) {}
+	}
+	return &Replica{coordinator: c, prefix: prefix, apply: apply, records: map[string]coord.KV{}, moved: make(chan struct{})}
+}
+
+// Run keeps the replica up to date until ctx ends. It may be called once.
+func (r *Replica) Run(ctx context.Context) {
+	var p pause
+	for listed := false; ctx.Err() == nil; p.rest(ctx) {
+		before := r.At()
+		if !listed && r.list(ctx) != nil {
+			continue
+		}
+		err := r.follow(ctx)
+		listed = errors.Is(err, coord.ErrUnavailable)
+		if r.At() != before {
+			p = 0
+		}
+	}
+}
+
+// At returns the revision up to which all changes are applied; 0: nothing is known yet.
+func (r *Replica) At() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}
+
+// Get returns a record.
+func (r *Replica) Get(key string) (coord.KV, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kv, there := r.records[key]
+	return kv, there
+}
+
+// Records returns all records, in the order of their keys.
+func (r *Replica) Records() []coord.KV {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]coord.KV, 0, len(r.records))
+	for _, kv := range r.records {
+		all = append(all, kv)
+	}
+	slices.SortFunc(all, func(a, b coord.KV) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// WaitFor waits until the replica has all changes up to a revision, which must be that of a change below its prefix, or at most that of its
+// listing: others do not move it. The error is ctx's.
+func (r *Replica) WaitFor(ctx context.Context, revision int64) error {
+	for {
+		r.mu.Lock()
+		at, moved := r.at, r.moved
+		r.mu.Unlock()
+		if at >= revision {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// list reads all records at one revision and applies what is different.
+func (r *Replica) list(ctx context.Context) error {
+	all := map[string]coord.KV{}
+	q := coord.Query{Key: r.prefix, Prefix: true, Most: pageMax}
+	for {
+		found, err := r.read(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, kv := range found.KVs {
+			all[kv.Key] = kv
+		}
+		q.At = found.At
+		if !found.More {
+			break
+		}
+		q.After = found.KVs[len(found.KVs)-1].Key
+	}
+	r.replace(all, q.At)
+	return nil
+}
+
+func (r *Replica) read(ctx context.Context, q coord.Query) (coord.Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	return r.coordinator.Read(ctx, q)
+}
+
+// replace makes a listing the records of the replica.
+func (r *Replica) replace(all map[string]coord.KV, at int64) {
+	r.mu.Lock()
+	c := Changes{Events: difference(r.records, all, at), At: at}
+	c.Restored = r.at != 0 && (at < r.at || at-r.at >= bumpMin)
+	r.records = all
+	r.move(at)
+	r.mu.Unlock()
+	r.apply(c)
+}
+
+// difference returns what turns old records into those of a listing at a revision.
+func difference(old, listed map[string]coord.KV, at int64) (events []coord.Event) {
+	for key, kv := range listed {
+		was, there := old[key]
+		if !there || was.Created != kv.Created || was.Changed != kv.Changed || was.Lease != kv.Lease || !bytes.Equal(was.Value, kv.Value) {
+			events = append(events, coord.Event{KV: kv})
+		}
+	}
+	for key := range old {
+		if _, there := listed[key]; !there {
+			events = append(events, coord.Event{KV: coord.KV{Key: key, Changed: at}, Deleted: true})
+		}
+	}
+	slices.SortFunc(events, func(a, b coord.Event) int {
+		return cmp.Or(cmp.Compare(a.Changed, b.Changed), strings.Compare(a.Key, b.Key))
+	})
+	return events
+}
+
+func (r *Replica) move(at int64) {
+	r.at = at
+	close(r.moved)
+	r.moved = make(chan struct{})
+}
+
+// follow applies changes until the watch ends, and says why. After ErrUnavailable another watch may begin where it ended.
+func (r *Replica) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var checks sync.WaitGroup
+	checks.Go(func() { r.check(ctx, cancel) })
+	defer checks.Wait()
+	defer cancel(nil)
+	for b := range r.coordinator.Watch(ctx, r.prefix, r.At()) {
+		r.take(b)
+		if b.Err != nil {
+			return b.Err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// take applies what is new in a batch.
+func (r *Replica) take(b coord.Batch) {
+	r.mu.Lock()
+	if b.At <= r.at {
+		r.mu.Unlock()
+		return
+	}
+	for _, e := range b.Events {
+		if e.Deleted {
+			delete(r.records, e.Key)
+		} else {
+			r.records[e.Key] = e.KV
+		}
+	}
+	r.move(b.At)
+	r.mu.Unlock()
+	r.apply(Changes{Events: b.Events, At: b.At})
+}
+
+// check ends a watch once the coordinator has an older revision than the watch has seen: no change would come for a long time.
+func (r *Replica) check(ctx context.Context, end context.CancelCauseFunc) {
+	tick := time.NewTicker(checkEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		before := r.At()
+		if found, err := r.read(ctx, coord.Query{Key: r.prefix, Keys: true}); err == nil && found.At < before {
+			end(coord.ErrCompacted)
+			return
+		}
+	}
+}
+
+// pause is how long the next rest lasts.
+type pause time.Duration
+
+// rest waits, longer each time, or until ctx ends.
+func (p *pause) rest(ctx context.Context) {
+	*p = min(max(2**p, pause(pauseMin)), pause(pauseMax))
+	sleep(ctx, time.Duration(*p))
+}
+
+// sleep reports whether the time has passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,116 @@
+package peers
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+
+	"troupe/transport/tlsconf"
+)
+
+// Certs are the certificate of a node, and the authority of its cluster. They do not change.
+type Certs struct {
+	cluster string
+	own     tls.Certificate
+	roots   *x509.CertPool
+}
+
+// Files are in PEM. Only the owner may have access to Key.
+type Files struct{ CA, Cert, Key string }
+
+const fileMax = 1 << 20
+
+// errNoCertificate says that a peer has shown none.
+var errNoCertificate = errors.New("peers: no certificate of the cluster")
+
+// LoadCerts reads a node's files. It refuses those of another cluster or node, or that do not fit together.
+func LoadCerts(cluster, node string, f Files) (*Certs, error) {
+	var text [3][]byte
+	for i, file := range []struct{ name, secret string }{{f.CA, ""}, {f.Cert, ""}, {f.Key, "this private key"}} {
+		var err error
+		if text[i], err = tlsconf.ReadFile(file.name, file.secret, fileMax); err != nil {
+			return nil, fmt.Errorf("peers: %w", err)
+		}
+	}
+	c := &Certs{cluster: cluster, roots: x509.NewCertPool()}
+	if !c.roots.AppendCertsFromPEM(text[0]) {
+		return nil, fmt.Errorf("peers: %s has no certificate", f.CA)
+	}
+	var err error
+	if c.own, err = tls.X509KeyPair(text[1], text[2]); err != nil {
+		return nil, fmt.Errorf("peers: %s, %s: %w", f.Cert, f.Key, err)
+	}
+	named, err := c.verify([]*x509.Certificate{c.own.Leaf}, x509.ExtKeyUsageServerAuth)
+	if err == nil && named != node {
+		err = fmt.Errorf("it is the certificate of node %s, and this is %s", named, node)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("peers: %s: %w", f.Cert, err)
+	}
+	return c, nil
+}
+
+// verify returns the name of the node whose certificate a peer has shown.
+func (c *Certs) verify(shown []*x509.Certificate, use x509.ExtKeyUsage) (node string, err error) {
+	if len(shown) == 0 {
+		return "", errNoCertificate
+	}
+	o := x509.VerifyOptions{Roots: c.roots, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{use}}
+	for _, cert := range shown[1:] {
+		o.Intermediates.AddCert(cert)
+	}
+	if _, err := shown[0].Verify(o); err != nil {
+		return "", err
+	}
+	for _, u := range shown[0].URIs {
+		if u.Scheme == scheme && u.Host == c.cluster && len(u.Path) > 1 {
+			return u.Path[1:], nil
+		}
+	}
+	return "", fmt.Errorf("%w %s", errNoCertificate, c.cluster)
+}
+
+// client returns the configuration for a connection to a node. Another node there is errOther.
+func (c *Certs) client(node string) *tls.Config {
+	return c.config(func(s tls.ConnectionState) error {
+		named, err := c.verify(s.PeerCertificates, x509.ExtKeyUsageServerAuth)
+		if err == nil && named != node {
+			return fmt.Errorf("%w: %s, not %s", errOther, named, node)
+		}
+		return err
+	})
+}
+
+// errOther says that another node of the cluster is at an address.
+var errOther = errors.New("peers: another node is at this address")
+
+// server returns the configuration of a server. It calls refused for each peer that is no node of the cluster.
+func (c *Certs) server(refused func(error)) *tls.Config {
+	return c.config(func(s tls.ConnectionState) error {
+		_, err := c.verify(s.PeerCertificates, x509.ExtKeyUsageClientAuth)
+		if err != nil {
+			refused(err)
+		}
+		return err
+	})
+}
+
+// config leaves verification to verify on both sides, because names are of nodes and not of hosts.
+func (c *Certs) config(verify func(tls.ConnectionState) error) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.own}, NextProtos: []string{"h2"},
+		InsecureSkipVerify: true, ClientAuth: tls.RequestClientCert, VerifyConnection: verify, SessionTicketsDisabled: true,
+	}
+}
+
+const scheme = "troupe"
+
+// nameForm is the form of names of clusters and nodes.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+
+func nodeURL(cluster, node string) *url.URL {
+	return &url.URL{Scheme: scheme, Host: cluster, Path: "/" + node}
+}
