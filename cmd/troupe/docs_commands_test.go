@@ -33,9 +33,9 @@ type command struct {
 	want  string // pattern of its output; ^ and $ match at lines
 	later bool   // the output may take a moment
 	exit  int
-	stop  bool   // stop the host and the members of etcd before this command
-	etcd  bool   // the command starts a member of etcd
-	after string // the program whose commands have created what this command refers to
+	stop  bool // stop the host and the members of etcd before this command
+	etcd  bool // the command starts a member of etcd
+	aws   bool // the command refers to something that an aws command has created
 }
 
 // documented lists the commands of the documents in the order in which they run, by the host that they need. The test
@@ -61,7 +61,7 @@ var documented = map[string][]command{
 			want: `"Status": "FULFILLED"`, later: true},
 		{text: "aws gamelift start-matchmaking --configuration-name match-dev --ticket-id ticket-1 --players PlayerId=ann", want: `"Status": "QUEUED"`},
 		{text: "bin/troupe admin matchmaking", want: `^match-dev +rules-dev +[01] `},
-		{text: "bin/troupe admin matchmaking why ticket-1", want: `^No other ticket waits\.$`, later: true, after: "aws"},
+		{text: "bin/troupe admin matchmaking why ticket-1", want: `^No other ticket waits\.$`, later: true, aws: true},
 		{text: "zip -r ../duel.zip .", want: `adding: server.js`},
 		{text: "aws gamelift create-script --name duel --script-version 1.0 --zip-file fileb://../duel.zip", want: `"ScriptId": "script-`},
 		{text: "aws gamelift create-fleet --name duel --script-id script-... --runtime-configuration " +
@@ -90,19 +90,16 @@ var documented = map[string][]command{
 		{text: "troupe etcd snapshot etcd.snapshot", want: `^written: etcd.snapshot, `},
 		{text: "mv /var/lib/troupe/etcd /var/lib/troupe/etcd.old", stop: true},
 		{text: "troupe etcd restore etcd.snapshot --name a --dir /var/lib/troupe/etcd", want: `^restored: `},
-		{text: `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj "/CN=etcd of prod" -keyout ca.key -out ca.pem`},
-		{text: "openssl req -x509 -CA ca.pem -CAkey ca.key -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=a -addext subjectAltName=IP:10.0.0.1 " +
-			"-addext extendedKeyUsage=serverAuth,clientAuth -addext basicConstraints=critical,CA:false -keyout a.key -out a.pem"},
-		{text: "openssl req -x509 -CA ca.pem -CAkey ca.key -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=b -addext subjectAltName=IP:10.0.0.2 " +
-			"-addext extendedKeyUsage=serverAuth,clientAuth -addext basicConstraints=critical,CA:false -keyout b.key -out b.pem"},
-		{text: "openssl req -x509 -CA ca.pem -CAkey ca.key -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=c -addext subjectAltName=IP:10.0.0.3 " +
-			"-addext extendedKeyUsage=serverAuth,clientAuth -addext basicConstraints=critical,CA:false -keyout c.key -out c.pem"},
-		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd-a --listen https://10.0.0.1:2379 --ca ca.pem --cert a.pem --key a.key " + threeMembers, etcd: true, after: "openssl"},
-		{text: "troupe etcd --name b --dir /var/lib/troupe/etcd-b --listen https://10.0.0.2:2379 --ca ca.pem --cert b.pem --key b.key " + threeMembers, etcd: true, after: "openssl"},
-		{text: "troupe etcd --name c --dir /var/lib/troupe/etcd-c --listen https://10.0.0.3:2379 --ca ca.pem --cert c.pem --key c.key " + threeMembers, etcd: true, after: "openssl"},
-		{text: "troupe etcd snapshot three.snapshot --endpoint https://10.0.0.1:2379 --ca ca.pem --cert a.pem --key a.key", want: `^written: `, after: "openssl"},
-		{text: "mv /var/lib/troupe/etcd-a /var/lib/troupe/etcd-a.old", stop: true, after: "openssl"},
-		{text: "troupe etcd restore three.snapshot --name a --dir /var/lib/troupe/etcd-a " + threeMembers, want: `^restored: `, after: "openssl"},
+		{text: "troupe admin cluster init keys --cluster prod", want: `^keys/ca.pem `},
+		{text: "troupe admin cluster cert keys etcd-a --host 10.0.0.1", want: `^keys/etcd-a.pem `},
+		{text: "troupe admin cluster cert keys etcd-b --host 10.0.0.2", want: `^keys/etcd-b.pem `},
+		{text: "troupe admin cluster cert keys etcd-c --host 10.0.0.3", want: `^keys/etcd-c.pem `},
+		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd-a --listen https://10.0.0.1:2379 --ca keys/ca.pem --cert keys/etcd-a.pem --key keys/etcd-a.key " + threeMembers, etcd: true},
+		{text: "troupe etcd --name b --dir /var/lib/troupe/etcd-b --listen https://10.0.0.2:2379 --ca keys/ca.pem --cert keys/etcd-b.pem --key keys/etcd-b.key " + threeMembers, etcd: true},
+		{text: "troupe etcd --name c --dir /var/lib/troupe/etcd-c --listen https://10.0.0.3:2379 --ca keys/ca.pem --cert keys/etcd-c.pem --key keys/etcd-c.key " + threeMembers, etcd: true},
+		{text: "troupe etcd snapshot three.snapshot --endpoint https://10.0.0.1:2379 --ca keys/ca.pem --cert keys/etcd-a.pem --key keys/etcd-a.key", want: `^written: `},
+		{text: "mv /var/lib/troupe/etcd-a /var/lib/troupe/etcd-a.old", stop: true},
+		{text: "troupe etcd restore three.snapshot --name a --dir /var/lib/troupe/etcd-a " + threeMembers, want: `^restored: `},
 	},
 }
 
@@ -260,11 +257,11 @@ func missing(c *command) string {
 	if strings.Contains(c.text, "duel") {
 		tools = append(tools, "zip") // a command creates the archive that other commands upload
 	}
-	if c.after != "" {
-		tools = append(tools, c.after)
+	if c.aws {
+		tools = append(tools, "aws") // an aws command must create what this one refers to
 	}
 	for _, tool := range tools {
-		if !slices.Contains([]string{"aws", "curl", "openssl", "zip"}, tool) {
+		if !slices.Contains([]string{"aws", "curl", "zip"}, tool) {
 			continue
 		}
 		if _, err := exec.LookPath(tool); err != nil {
