@@ -302,6 +302,8 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 		switch {
 		case err != nil:
 			return c.askAll(ctx, q, unknown, err)
+		case !found && hop == 0: // as far as is remembered
+			continue
 		case !found:
 			return c.ended(ctx, id, q, unknown)
 		case self:

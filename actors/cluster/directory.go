@@ -2,12 +2,7 @@ package cluster
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"net"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +15,7 @@ type DirectoryOptions struct {
 	Coordinator Coordinator
 	Keys        coord.Keys
 	Node        string // the name of this node
+	Peers       string // its address for other nodes
 	// Incarnation returns that of this node, 0 while it is not registered.
 	Incarnation func() int64
 	// Lost is called once for each game session of this node that was taken from it, because the node was declared lost. It must not block.
@@ -38,7 +34,7 @@ type Directory struct {
 	mu      sync.Mutex
 	own     map[coord.Tag]*ownGame
 	waiting int // claims
-	cache   ownerCache
+	owners  *Owners
 }
 
 // ownGame is a game session of this node. The Directory forgets it once its record is deleted.
@@ -69,7 +65,7 @@ const (
 
 // NewDirectory returns a Directory without game sessions.
 func NewDirectory(o DirectoryOptions) *Directory {
-	d := &Directory{o: o, claims: make(chan struct{}, claimsMax), ended: make(chan struct{}, 1), own: make(map[coord.Tag]*ownGame)}
+	d := &Directory{o: o, claims: make(chan struct{}, claimsMax), ended: make(chan struct{}, 1), own: make(map[coord.Tag]*ownGame), owners: NewOwners(o.Coordinator, o.Keys)}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.work.Go(d.deleteEnded)
 	return d
@@ -83,7 +79,7 @@ func (d *Directory) Close() {
 
 // Claim implements fleet.Directory.
 func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done func(error)) {
-	tag := coord.TagOf(string(g.ID))
+	tag := coord.TagOf(g.ID)
 	own := &ownGame{record: gameOf(g, fingerprint)}
 	own.record.Owner = d.o.Node
 	d.mu.Lock()
@@ -166,7 +162,7 @@ func (d *Directory) claim(tag coord.Tag, own *ownGame) (incarnation, changed int
 func (d *Directory) puts(tag coord.Tag, record coord.Game) []coord.Change {
 	return []coord.Change{
 		coord.Put(d.o.Keys.Game(tag), coord.Encode(record)),
-		coord.Put(d.o.Keys.HostGame(record.Owner, tag), coord.Encode(coord.HostGame{Incarnation: record.Incarnation})),
+		coord.Put(d.o.Keys.HostGame(record.Owner, tag), coord.Encode(coord.HostGame{Incarnation: record.Incarnation, Peers: d.o.Peers})),
 	}
 }
 
@@ -193,7 +189,7 @@ func (d *Directory) read(ctx context.Context, tag coord.Tag) (g ownGame, found b
 func (d *Directory) End(id messages.GameSessionID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if own := d.own[coord.TagOf(string(id))]; own != nil && !own.over {
+	if own := d.own[coord.TagOf(id)]; own != nil && !own.over {
 		own.over = true
 		d.tellEnded()
 	}
@@ -379,7 +375,7 @@ func (d *Directory) lose(tag coord.Tag) {
 	delete(d.own, tag)
 	d.mu.Unlock()
 	if own != nil && !own.over {
-		d.o.Lost(messages.GameSessionID(own.record.ARN))
+		d.o.Lost(own.record.ARN)
 	}
 }
 
@@ -399,42 +395,19 @@ func (d *Directory) Gone(ctx context.Context, tag coord.Tag) (*coord.Gone, error
 func (d *Directory) Owner(ctx context.Context, tag coord.Tag, fresh bool) (string, error) {
 	d.mu.Lock()
 	own := d.own[tag]
-	name, cached := d.cache.get(tag)
+	here := own != nil && own.state == claimed && !own.over
 	d.mu.Unlock()
 	switch {
-	case own != nil && own.state == claimed && !own.over:
+	case here:
 		return d.o.Node, nil
-	case cached && !fresh:
-		return name, nil
+	case !fresh:
+		return d.owners.Find(ctx, tag, false)
 	}
-	there, found, err := d.read(ctx, tag)
-	if err != nil || !found {
+	g, err := d.owners.Read(ctx, tag)
+	if err != nil || g == nil {
 		return "", err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.cache.put(tag, there.record.Owner)
-	return there.record.Owner, nil
-}
-
-// ownerCache has the owners of the game sessions that were looked up last: at least ownersMax / 2, at most ownersMax.
-type ownerCache struct{ young, old map[coord.Tag]string }
-
-const ownersMax = 100_000
-
-func (c *ownerCache) get(tag coord.Tag) (string, bool) {
-	if name, there := c.young[tag]; there {
-		return name, true
-	}
-	name, there := c.old[tag]
-	return name, there
-}
-
-func (c *ownerCache) put(tag coord.Tag, name string) {
-	if c.young == nil || len(c.young) >= ownersMax/2 {
-		c.young, c.old = make(map[coord.Tag]string), c.young
-	}
-	c.young[tag] = name
+	return g.Owner, nil
 }
 
 // Clear deletes the records that an earlier process of this node has left. It is called before the first Claim of this process.
@@ -498,33 +471,20 @@ func (d *Directory) holds(ctx context.Context, when []coord.Condition) error {
 // gameOf returns the record of a game session.
 func gameOf(g *messages.GameSession, fingerprint [32]byte) coord.Game {
 	record := coord.Game{
-		ARN: string(g.ID), Fleet: string(g.FleetID), Location: g.Location, Name: g.Name, Creator: g.CreatorID, PlayersMax: g.MaxPlayers,
-		Created: g.Created, Address: net.JoinHostPort(g.IPAddress, strconv.Itoa(g.Port)), ScriptVersion: g.ScriptVersion, Token: g.IdempotencyToken,
+		ARN: g.ID, Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Properties: g.Properties, PlayersMax: g.MaxPlayers,
+		Created: g.Created, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, ScriptVersion: g.ScriptVersion, Token: g.IdempotencyToken,
 	}
 	if record.Token != "" {
-		record.Fingerprint = hex.EncodeToString(fingerprint[:])
-	}
-	for _, p := range g.Properties {
-		if record.Properties == nil {
-			record.Properties = make(map[string]string)
-		}
-		record.Properties[p.Key] = p.Value
+		record.Fingerprint = fingerprint[:]
 	}
 	return record
 }
 
-// Session returns the record of the service API for a game session that has ended with its host.
+// Session returns the game session of a record that is left of it.
 func Session(g *coord.Gone) *messages.GameSession {
-	host, port, _ := net.SplitHostPort(g.Address)
-	n, _ := strconv.Atoi(port)
-	s := &messages.GameSession{
-		ID: messages.GameSessionID(g.ARN), FleetID: messages.FleetID(g.Fleet), Location: g.Location, Name: g.Name, CreatorID: g.Creator,
-		MaxPlayers: g.PlayersMax, Status: messages.GameSessionTerminated, IdempotencyToken: g.Token, Created: g.Created, Terminated: g.Ended,
-		EndText: g.Text, ScriptVersion: g.ScriptVersion, IPAddress: host, Port: n,
+	return &messages.GameSession{
+		ID: g.ARN, FleetID: g.Fleet, Location: g.Location, Name: g.Name, CreatorID: g.Creator, Properties: g.Properties, MaxPlayers: g.PlayersMax,
+		Status: messages.GameSessionTerminated, IdempotencyToken: g.Token, Created: g.Created, Terminated: g.Ended, EndText: g.Text,
+		ScriptVersion: g.ScriptVersion, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
 	}
-	for key, value := range g.Properties {
-		s.Properties = append(s.Properties, messages.Property{Key: key, Value: value})
-	}
-	slices.SortFunc(s.Properties, func(a, b messages.Property) int { return strings.Compare(a.Key, b.Key) })
-	return s
 }

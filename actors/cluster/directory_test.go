@@ -149,7 +149,7 @@ func id(n int) messages.GameSessionID {
 	return messages.GameSessionID(fmt.Sprintf("arn:aws:gamelift:home::gamesession/fleet-a/%03d", n))
 }
 
-func tagOf(id messages.GameSessionID) coord.Tag { return coord.TagOf(string(id)) }
+func tagOf(id messages.GameSessionID) coord.Tag { return coord.TagOf(id) }
 
 func (l *library) owner(n *shelf, id messages.GameSessionID, fresh bool) string {
 	l.Helper()
@@ -183,7 +183,7 @@ func TestClaims(t *testing.T) {
 			t.Errorf("after its end there are %q", keys)
 		}
 		gone, err := b.d.Gone(l.Context(), tagOf(id(0)))
-		if err != nil || gone == nil || gone.Token != "token" || gone.Fingerprint == "" {
+		if err != nil || gone == nil || gone.Token != "token" || len(gone.Fingerprint) == 0 {
 			t.Errorf("the token is %+v, %v", gone, err)
 		}
 		l.store.SetAway(true)

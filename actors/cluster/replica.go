@@ -31,8 +31,9 @@ type Replica struct {
 
 	mu      sync.Mutex
 	records map[string]coord.KV
-	at      int64         // all changes up to this revision are applied; 0: nothing is known
-	moved   chan struct{} // closed when at changes
+	at      int64         // records have all changes up to this revision; 0: nothing is known
+	applied int64         // apply was told of all changes up to this revision
+	moved   chan struct{} // closed when applied changes
 }
 
 // Changes are what has changed in a Replica.
@@ -94,12 +95,12 @@ func (r *Replica) Records() []coord.KV {
 	return all
 }
 
-// WaitFor waits until the replica has all changes up to a revision, which must be that of a change below its prefix, or at most that of its
-// listing: others do not move it. The error is ctx's.
+// WaitFor waits until the replica has all changes up to a revision, and its owner was told of them. The revision
+// must be that of a change below the prefix, or at most that of the listing: others do not move the replica. The error is ctx's.
 func (r *Replica) WaitFor(ctx context.Context, revision int64) error {
 	for {
 		r.mu.Lock()
-		at, moved := r.at, r.moved
+		at, moved := r.applied, r.moved
 		r.mu.Unlock()
 		if at >= revision {
 			return nil
@@ -145,10 +146,9 @@ func (r *Replica) replace(all map[string]coord.KV, at int64) {
 	r.mu.Lock()
 	c := Changes{Events: difference(r.records, all, at), At: at}
 	c.Restored = r.at != 0 && (at < r.at || at-r.at >= bumpMin)
-	r.records = all
-	r.move(at)
+	r.records, r.at = all, at
 	r.mu.Unlock()
-	r.apply(c)
+	r.tell(c)
 }
 
 // difference returns what turns old records into those of a listing at a revision.
@@ -170,8 +170,12 @@ func difference(old, listed map[string]coord.KV, at int64) (events []coord.Event
 	return events
 }
 
-func (r *Replica) move(at int64) {
-	r.at = at
+// tell tells the owner, and then those who wait.
+func (r *Replica) tell(c Changes) {
+	r.apply(c)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.applied = c.At
 	close(r.moved)
 	r.moved = make(chan struct{})
 }
@@ -206,21 +210,14 @@ func (r *Replica) take(b coord.Batch) {
 			r.records[e.Key] = e.KV
 		}
 	}
-	r.move(b.At)
+	r.at = b.At
 	r.mu.Unlock()
-	r.apply(Changes{Events: b.Events, At: b.At})
+	r.tell(Changes{Events: b.Events, At: b.At})
 }
 
 // check ends a watch once the coordinator has an older revision than the watch has seen: no change would come for a long time.
 func (r *Replica) check(ctx context.Context, end context.CancelCauseFunc) {
-	tick := time.NewTicker(checkEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	for sleep(ctx, checkEvery) {
 		before := r.At()
 		if found, err := r.read(ctx, coord.Query{Key: r.prefix, Keys: true}); err == nil && found.At < before {
 			end(coord.ErrCompacted)
@@ -240,6 +237,9 @@ func (p *pause) rest(ctx context.Context) {
 
 // sleep reports whether the time has passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -5,6 +5,8 @@ import (
 	"encoding/base32"
 	"fmt"
 	"strings"
+
+	"troupe/messages"
 )
 
 // Keys makes the keys of a cluster (docs/spec/cluster.md 3.1). It is what all of them begin with.
@@ -53,7 +55,7 @@ func (k Keys) Gone(tag Tag) string { return string(k) + "gone/" + string(tag) }
 type Tag string
 
 // TagOf returns the tag of an ARN: the first 80 bits of its SHA-256 in 16 characters.
-func TagOf(arn string) Tag {
+func TagOf(arn messages.GameSessionID) Tag {
 	sum := sha256.Sum256([]byte(arn))
 	return Tag(strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10])))
 }

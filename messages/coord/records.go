@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"troupe/messages"
 )
 
 // Meta is what all nodes of a cluster have in common.
@@ -34,29 +36,32 @@ type Lead struct {
 	Incarnation int64  `json:"incarnation"`
 }
 
-// Game is the directory's record of a game session.
+// Game is the directory's record of a game session. The other fields are those of messages.GameSession.
 type Game struct {
-	ARN           string            `json:"arn"`
-	Owner         string            `json:"owner"`       // the node that runs it
-	Incarnation   int64             `json:"incarnation"` // of the owner, when it wrote the record
-	Fleet         string            `json:"fleet"`
-	Location      string            `json:"location"`
-	Name          string            `json:"name,omitempty"`
-	Creator       string            `json:"creator,omitempty"`
-	Properties    map[string]string `json:"properties,omitempty"`
-	PlayersMax    int               `json:"playersMax,omitempty"`
-	Created       time.Time         `json:"created"`
-	Address       string            `json:"address,omitempty"` // host:port for players
-	ScriptVersion string            `json:"scriptVersion,omitempty"`
-	Token         string            `json:"token,omitempty"`       // of the request that made it
-	Fingerprint   string            `json:"fingerprint,omitempty"` // of that request
-	Placement     string            `json:"placement,omitempty"`
-	Moves         int               `json:"moves,omitempty"`
+	ARN           messages.GameSessionID `json:"arn"`
+	Owner         string                 `json:"owner"`       // the node that runs it
+	Incarnation   int64                  `json:"incarnation"` // of the owner, when it wrote the record
+	Fleet         messages.FleetID       `json:"fleet"`
+	Location      string                 `json:"location"`
+	Name          string                 `json:"name,omitempty"`
+	Creator       string                 `json:"creator,omitempty"`
+	Properties    []messages.Property    `json:"properties,omitempty"`
+	PlayersMax    int                    `json:"playersMax,omitempty"`
+	Created       time.Time              `json:"created"`
+	IPAddress     string                 `json:"ip,omitempty"`
+	DNSName       string                 `json:"dns,omitempty"`
+	Port          int                    `json:"port,omitempty"`
+	ScriptVersion string                 `json:"scriptVersion,omitempty"`
+	Token         string                 `json:"token,omitempty"`       // of the request that made it
+	Fingerprint   []byte                 `json:"fingerprint,omitempty"` // of that request
+	Placement     string                 `json:"placement,omitempty"`
+	Moves         int                    `json:"moves,omitempty"`
 }
 
 // HostGame is an entry in a node's index of its game sessions.
 type HostGame struct {
-	Incarnation int64 `json:"incarnation"`
+	Incarnation int64  `json:"incarnation"`
+	Peers       string `json:"peers,omitempty"` // the node's address, for a leader that does not know the node
 }
 
 // Gone is what is left of a game session that has ended.

@@ -43,12 +43,12 @@ func decode(value []byte) (b blob, is bool) {
 }
 
 // pieces returns what the keys of a record's pieces begin with.
-func (s *Store) pieces(key string) string {
-	return s.o.Prefix + "blob/" + strings.TrimPrefix(key, s.o.Prefix) + "\x00"
+func pieces(prefix, key string) string {
+	return prefix + "blob/" + strings.TrimPrefix(key, prefix) + "\x00"
 }
 
-func (s *Store) piece(key string, b blob, n int) string {
-	return fmt.Sprintf("%s%s/%06d", s.pieces(key), b.Try, n)
+func piece(prefix, key string, b blob, n int) string {
+	return fmt.Sprintf("%s%s/%06d", pieces(prefix, key), b.Try, n)
 }
 
 // writePieces writes a value before the record that names it.
@@ -56,7 +56,7 @@ func (s *Store) writePieces(key string, value []byte) (blob, error) {
 	b := blob{Try: fmt.Sprintf("%x-%x", s.o.Term.Revision, s.number+1)}
 	for len(value) > 0 {
 		n := min(len(value), pieceMax)
-		if err := s.settle([]coord.Change{coord.Put(s.piece(key, b, b.Pieces), value[:n])}); err != nil {
+		if err := s.settle([]coord.Change{coord.Put(piece(s.o.Prefix, key, b, b.Pieces), value[:n])}); err != nil {
 			return b, err
 		}
 		value = value[n:]
@@ -67,27 +67,30 @@ func (s *Store) writePieces(key string, value []byte) (blob, error) {
 
 func (s *Store) dropPieces(key string, b blob) error {
 	for n := range b.Pieces {
-		if err := s.settle([]coord.Change{coord.Delete(s.piece(key, b, n))}); err != nil {
+		if err := s.settle([]coord.Change{coord.Delete(piece(s.o.Prefix, key, b, n))}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// errPiece says that a piece of a value is missing: the record that names it has been replaced.
+var errPiece = errors.New("store: a piece of a value is missing")
+
 // whole returns the value of a record as it was at a revision.
-func (s *Store) whole(kv coord.KV, at int64) ([]byte, error) {
+func whole(read func(coord.Query) (coord.Found, error), prefix string, kv coord.KV, at int64) ([]byte, error) {
 	b, is := decode(kv.Value)
 	if !is {
 		return kv.Value, nil
 	}
 	var all []byte
 	for n := range b.Pieces {
-		found, err := s.read(coord.Query{Key: s.piece(kv.Key, b, n), At: at})
+		found, err := read(coord.Query{Key: piece(prefix, kv.Key, b, n), At: at})
 		if err != nil {
 			return nil, err
 		}
 		if len(found.KVs) == 0 {
-			return nil, fmt.Errorf("store: piece %d of %d of %s is missing", n+1, b.Pieces, kv.Key)
+			return nil, fmt.Errorf("%w: %d of %d of %s", errPiece, n+1, b.Pieces, kv.Key)
 		}
 		all = append(all, found.KVs[0].Value...)
 	}

@@ -104,7 +104,7 @@ func (s *Store) Load(kind store.Kind, f func(id string, value []byte) error) ([]
 			return nil, err
 		}
 		for _, kv := range found.KVs {
-			value, err := s.whole(kv, found.At)
+			value, err := whole(s.read, s.o.Prefix, kv, found.At)
 			if err != nil {
 				return nil, err
 			}
@@ -136,12 +136,14 @@ func (s *Store) read(q coord.Query) (coord.Found, error) {
 // pause is how long a request without an answer rests before it is repeated; it has waited for an answer before.
 const pause = 50 * time.Millisecond
 
-func (s *Store) rest() {
+func (s *Store) rest() { rest(s.ctx) }
+
+func rest(ctx context.Context) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.ctx.Done():
+	case <-ctx.Done():
 	}
 }
 
@@ -289,7 +291,7 @@ func (s *Store) prefix(kind store.Kind) (string, error) {
 	switch kind {
 	case store.Script, store.Content, store.Fleet, store.Alias, store.Location, store.Configured, store.Queue, store.RuleSet,
 		store.Matchmaker, store.Ban:
-		return s.o.Prefix + "cat/" + string(kind) + "/", nil
+		return s.o.Prefix + catalogKeys + string(kind) + "/", nil
 	case store.Placement:
 		return s.o.Prefix + "place/", nil
 	case store.Ticket, store.Match, store.Event, store.Secret:
@@ -301,3 +303,10 @@ func (s *Store) prefix(kind store.Kind) (string, error) {
 }
 
 func (s *Store) seqKey() string { return s.o.Prefix + "seq" }
+
+// catalogKeys begins the keys of all records that every node has a copy of. The key catalogAt is written with each change of one of them:
+// its revision says what a copy must have to be complete.
+const (
+	catalogKeys = "cat/"
+	catalogAt   = catalogKeys + "at"
+)

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"troupe/actors/store"
 	"troupe/messages/coord"
 )
 
 const (
-	changesMax = coord.OpsMax - 3 // the term, the key seq and its condition
+	changesMax = coord.OpsMax - 4 // the term, the key seq and its condition, and the key catalogAt
 	seqBytes   = 256              // of the key seq and its value, at most
 	valuesMax  = coord.BytesMax - seqBytes
 )
@@ -74,6 +75,12 @@ func (s *Store) write(group []commit) error {
 			}
 			index[key] = len(all)
 			all = append(all, put)
+		}
+	}
+	for key := range index {
+		if strings.HasPrefix(key, s.o.Prefix+catalogKeys) {
+			all = append(all, coord.Put(s.o.Prefix+catalogAt, nil))
+			break
 		}
 	}
 	if err := s.settle(all); err != nil {

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/coord"
+)
+
+const (
+	campaignMax = 200 * time.Millisecond // a candidate waits so long at most, that not all try at once
+	leaderMax   = 8 * time.Second        // a call waits so long for a leader
+	waitersMax  = 1000                   // so many calls wait at a time
+)
+
+// elect leads while this node is the leader, and follows else, until ctx ends.
+func (n *Node) elect(ctx context.Context) {
+	for ctx.Err() == nil {
+		following, stop := context.WithCancel(ctx)
+		var work sync.WaitGroup
+		work.Go(func() { n.chaseMissing(following, 0) })
+		term := n.follow(ctx)
+		stop()
+		work.Wait()
+		if term != 0 {
+			n.lead(ctx, term)
+		}
+	}
+}
+
+// follow returns the term once this node leads, 0 if ctx ends. It is a candidate whenever no node leads.
+func (n *Node) follow(ctx context.Context) (term int64) {
+	for ctx.Err() == nil {
+		v := n.View()
+		switch {
+		case v.Leads:
+			return v.Term
+		case v.vacant && !v.Draining:
+			n.campaign(ctx)
+			continue
+		}
+		select {
+		case <-v.Replaced():
+		case <-ctx.Done():
+		}
+	}
+	return 0
+}
+
+// campaign tries to become the leader once, and returns when the outcome may be known. An attempt without an answer may succeed later: then
+// the key says so.
+func (n *Node) campaign(ctx context.Context) {
+	if !sleep(ctx, rand.N(campaignMax)) {
+		return
+	}
+	n.mu.Lock()
+	self, lease, present := n.self, n.lease, n.present && n.roster.term == 0
+	n.mu.Unlock()
+	if !present || self.Draining {
+		return
+	}
+	key := n.keys.Lead()
+	value := coord.Encode(coord.Lead{Node: self.Name, Incarnation: self.Incarnation})
+	when := []coord.Condition{coord.Absent(key), coord.Incarnation(n.keys.Node(self.Name), self.Incarnation)}
+	if _, at, err := n.commit(ctx, when, coord.Change{Key: key, Value: value, Lease: lease}); err == nil {
+		ctx, cancel := context.WithTimeout(ctx, attempt)
+		defer cancel()
+		_ = n.leads.WaitFor(ctx, at)
+	}
+}
+
+// lead leads until the term ends, and gives the key up if it is still there.
+func (n *Node) lead(ctx context.Context, term int64) {
+	n.o.Log.Info().Str("node", n.o.Self.Name).Int64("term", term).Msg("node leads")
+	n.change(func() { n.roster.beginTerm(time.Now()) })
+	during, end := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { n.chaseMissing(during, term) })
+	work.Go(func() { n.findOrphans(during) })
+	work.Go(func() {
+		defer end()
+		n.o.Lead(during, term)
+	})
+	for over := false; !over; {
+		v := n.View()
+		if !v.Leads || v.Term != term {
+			break
+		}
+		select {
+		case <-v.Replaced():
+		case <-during.Done():
+			over = true
+		}
+	}
+	end()
+	n.change(func() { n.resigned = term })
+	work.Wait()
+	n.o.Log.Info().Str("node", n.o.Self.Name).Int64("term", term).Msg("node leads no longer")
+	var p pause
+	for ctx.Err() == nil && n.holds(term) {
+		done, at, err := n.commit(ctx, []coord.Condition{coord.Incarnation(n.keys.Lead(), term)}, coord.Delete(n.keys.Lead()))
+		if err == nil && done {
+			_ = n.leads.WaitFor(ctx, at)
+		} else {
+			p.rest(ctx)
+		}
+	}
+}
+
+// holds reports whether the key of a term is still there.
+func (n *Node) holds(term int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.roster.term == term
+}
+
+// Leader returns the leader and its term, or waits for one, 8 s at most. Self: this node leads. The error is ctx's, or a messages.Error: no
+// node leads, or too many calls wait already.
+func (n *Node) Leader(ctx context.Context) (leader coord.Node, term int64, self bool, err error) {
+	var limit *time.Timer // nil: the call does not wait yet
+	for {
+		v := n.View()
+		if v.Leads {
+			return v.Self, v.Term, true, nil
+		}
+		if m := v.Member(v.Leader); m != nil && v.Leader != v.Self.Name {
+			return m.Node, v.Term, false, nil
+		}
+		if limit == nil {
+			defer n.waits.Add(-1)
+			if n.waits.Add(1) > waitersMax {
+				return coord.Node{}, 0, false, messages.Errorf(messages.Internal, "no node of the cluster leads, and too many calls wait")
+			}
+			limit = time.NewTimer(leaderMax)
+			defer limit.Stop()
+		}
+		select {
+		case <-v.Replaced():
+		case <-limit.C:
+			return coord.Node{}, 0, false, messages.Errorf(messages.Internal, "no node of the cluster leads")
+		case <-ctx.Done():
+			return coord.Node{}, 0, false, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/coord"
+)
+
+const (
+	askEvery = time.Second // how often a node that is not registered is asked
+	probers  = 2           // other nodes that the leader has ask, too
+	reachMax = 2 * time.Second
+)
+
+// chaseMissing asks all nodes that are not registered, until ctx ends. In a term of this node it reaps those that are lost; 0: it does not
+// lead.
+func (n *Node) chaseMissing(ctx context.Context, term int64) {
+	type process struct {
+		name        string
+		incarnation int64
+	}
+	chases := map[process]context.CancelFunc{}
+	var work sync.WaitGroup
+	defer work.Wait()
+	for {
+		v := n.View()
+		wanted := map[process]bool{}
+		for _, m := range v.Members {
+			if m.State != Adrift && m.State != Suspect || m.Name == v.Self.Name {
+				continue
+			}
+			p := process{m.Name, m.Incarnation}
+			if wanted[p] = true; chases[p] == nil {
+				chase, cancel := context.WithCancel(ctx)
+				chases[p] = cancel
+				work.Go(func() { n.chase(chase, m.Node, term) })
+			}
+		}
+		for p, cancel := range chases {
+			if !wanted[p] {
+				cancel()
+				delete(chases, p)
+			}
+		}
+		select {
+		case <-v.Replaced():
+		case <-ctx.Done():
+			for _, cancel := range chases {
+				cancel()
+			}
+			return
+		}
+	}
+}
+
+// chase asks one node until it is back, or reaped.
+func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
+	for ctx.Err() == nil {
+		begin := time.Now()
+		v := judge(n.ask(ctx, m, term != 0))
+		if ctx.Err() != nil {
+			return
+		}
+		reap := false
+		n.change(func() { reap = n.roster.note(m, v, term != 0, time.Now()) })
+		if reap {
+			err := n.o.Reap(ctx, term, m)
+			if err == nil {
+				n.change(func() { n.roster.reaped(m, time.Now()) })
+				n.o.Log.Warn().Str("node", m.Name).Int64("incarnation", m.Incarnation).Msg("node lost: its game sessions ended")
+				return
+			}
+			n.o.Log.Warn().Str("node", m.Name).Err(err).Msg("a lost node's game sessions are not ended yet")
+		}
+		sleep(ctx, askEvery-time.Since(begin))
+	}
+}
+
+// ask returns what came of asking a node, by this one and, if others is set, by two others.
+func (n *Node) ask(ctx context.Context, m coord.Node, others bool) []coord.Outcome {
+	var live []coord.Node
+	for _, o := range n.View().Members {
+		if others && o.State == Live && o.Name != m.Name && o.Name != n.o.Self.Name {
+			live = append(live, o.Node)
+		}
+	}
+	rand.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+	live = live[:min(len(live), probers)]
+	answers := make([]coord.Outcome, 1+len(live))
+	var all sync.WaitGroup
+	for i, o := range live {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, reachMax)
+			defer cancel()
+			answer, _ := n.o.Peers.Call(ctx, o, coord.Reach{Node: m, Incarnation: m.Incarnation})
+			reached, _ := answer.(coord.Reached)
+			answers[1+i] = reached.Outcome // none: it does not know
+		})
+	}
+	answers[0] = n.find(ctx, m)
+	all.Wait()
+	return answers
+}
+
+// find says whether a node answers, as the incarnation asked for or as any other that is known. It may have registered anew without learning
+// it, or without the one that asks having learned it.
+func (n *Node) find(ctx context.Context, m coord.Node) coord.Outcome {
+	n.mu.Lock()
+	all := []coord.Node{m}
+	if k := n.roster.members[m.Name]; k != nil {
+		before := k.Node
+		before.Incarnation = k.before
+		all = append(all, k.Node, before)
+	}
+	n.mu.Unlock()
+	outcome := coord.Silent
+	for i, one := range all {
+		if i > 0 && (one.Incarnation == 0 || one.Incarnation == m.Incarnation) {
+			continue
+		}
+		if outcome = n.hello(ctx, one); outcome != coord.Refused {
+			break
+		}
+	}
+	return outcome
+}
+
+func (n *Node) hello(ctx context.Context, to coord.Node) coord.Outcome {
+	_, outcome := n.greet(ctx, to)
+	return outcome
+}
+
+// greet asks a node who it is.
+func (n *Node) greet(ctx context.Context, to coord.Node) (coord.HelloAnswer, coord.Outcome) {
+	if to.Peers == "" {
+		return coord.HelloAnswer{}, coord.Silent
+	}
+	answer, err := request(ctx, func(ctx context.Context) (any, error) { return n.o.Peers.Call(ctx, to, coord.Hello{}) })
+	hello, _ := answer.(coord.HelloAnswer)
+	var refusal *messages.Error
+	switch {
+	case err == nil, errors.As(err, &refusal):
+		return hello, coord.Answered
+	case errors.Is(err, coord.ErrRefused):
+		return hello, coord.Refused
+	}
+	return hello, coord.Silent
+}
+
+// findOrphans adds nodes that have game sessions in the directory and are not known, which an earlier leader may not have reaped.
+func (n *Node) findOrphans(ctx context.Context) {
+	var p pause
+	q := coord.Query{Key: n.keys.Hosts(), Prefix: true, Most: 1}
+	for ctx.Err() == nil {
+		found, err := n.read(ctx, q)
+		if err != nil {
+			p.rest(ctx)
+			continue
+		}
+		if len(found.KVs) == 0 {
+			return
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(found.KVs[0].Key, n.keys.Hosts()), "/")
+		q.After = n.keys.Hosts() + name + "0"                  // '0' follows '/'
+		entry, _ := coord.Decode[coord.HostGame](found.KVs[0]) // without an address it is silent
+		orphan := coord.Node{Name: name, Peers: entry.Peers, Incarnation: entry.Incarnation}
+		n.change(func() { n.roster.addOrphan(orphan, time.Now()) })
+	}
+}

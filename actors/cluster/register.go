@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"troupe/messages/coord"
+)
+
+// registration is how the records of this node stand at the coordinator.
+type registration struct {
+	lease    coord.Lease
+	renewed  time.Time // when the request began that renewed it last
+	draining bool      // as registered
+	load     *coord.Load
+	loaded   time.Time // when that was written
+	taken    bool      // another process has the name
+}
+
+// errTaken says that another process has the name of this node.
+var errTaken = errors.New("another process of that name is registered")
+
+// keep keeps the node registered until ctx ends.
+func (n *Node) keep(ctx context.Context) {
+	var p pause
+	for ctx.Err() == nil {
+		wait, err := n.step(ctx)
+		n.reach.Store(err == nil || errors.Is(err, errTaken))
+		if err != nil {
+			p.rest(ctx)
+			continue
+		}
+		if p = 0; wait == 0 {
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-n.kick:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// step does what is due, and returns how long nothing else is.
+func (n *Node) step(ctx context.Context) (wait time.Duration, err error) {
+	n.mu.Lock()
+	anew, present, self, load := n.anew, n.present, n.self, n.load
+	n.mu.Unlock()
+	if anew { // others may have lost what they knew of this incarnation
+		if _, err := request(ctx, func(ctx context.Context) (any, error) { return nil, n.o.Coordinator.Revoke(ctx, n.reg.lease) }); err != nil {
+			return 0, err
+		}
+		n.reg.lease, present = 0, false
+		n.change(func() { n.anew, n.present = false, false })
+	}
+	if err := n.renew(ctx); err != nil {
+		return 0, err
+	}
+	if !present || n.reg.lease == 0 {
+		if err := n.register(ctx); err != nil {
+			return 0, err
+		}
+		return 0, nil
+	}
+	here := []coord.Condition{coord.Incarnation(n.keys.Node(self.Name), self.Incarnation)}
+	wait = max(0, n.o.TTL/3-time.Since(n.reg.renewed))
+	if self.Draining != n.reg.draining {
+		done, _, err := n.commit(ctx, here, n.registered(self))
+		if err != nil || !done {
+			return 0, n.absent(err)
+		}
+		n.reg.draining = self.Draining
+	}
+	switch until, due := nextLoad(n.reg.load, load, time.Since(n.reg.loaded)); {
+	case !due:
+	case until > 0:
+		wait = min(wait, until)
+	default:
+		done, _, err := n.commit(ctx, here, coord.Change{Key: n.keys.Load(self.Name), Value: coord.Encode(load), Lease: n.reg.lease})
+		if err != nil || !done {
+			return 0, n.absent(err)
+		}
+		n.reg.load, n.reg.loaded = load, time.Now()
+	}
+	return wait, nil
+}
+
+// absent notes that a commit was refused since the node is not registered any more.
+func (n *Node) absent(err error) error {
+	if err != nil && !errors.Is(err, coord.ErrGone) {
+		return err
+	}
+	if err != nil {
+		n.reg.lease = 0
+	}
+	n.change(func() { n.present = false })
+	return nil
+}
+
+// registered is the change that writes the registration.
+func (n *Node) registered(self coord.Node) coord.Change {
+	return coord.Change{Key: n.keys.Node(self.Name), Value: coord.Encode(self), Lease: n.reg.lease}
+}
+
+// renew renews the lease if that is due. One that is over is replaced by register.
+func (n *Node) renew(ctx context.Context) error {
+	begin := time.Now()
+	if n.reg.lease == 0 || begin.Sub(n.reg.renewed) < n.o.TTL/3 {
+		return nil
+	}
+	_, err := request(ctx, func(ctx context.Context) (any, error) { return nil, n.o.Coordinator.Renew(ctx, n.reg.lease) })
+	if errors.Is(err, coord.ErrGone) {
+		return n.absent(err)
+	}
+	if err == nil {
+		n.reg.renewed = begin
+	}
+	return err
+}
+
+// register makes one attempt to register under a lease.
+func (n *Node) register(ctx context.Context) error {
+	if n.reg.lease == 0 {
+		begin := time.Now()
+		l, err := request(ctx, func(ctx context.Context) (coord.Lease, error) { return n.o.Coordinator.Grant(ctx, n.o.TTL) })
+		if err != nil {
+			return err
+		}
+		n.reg.lease, n.reg.renewed = l, begin
+	}
+	n.mu.Lock()
+	self := n.self
+	n.mu.Unlock()
+	key := n.keys.Node(self.Name)
+	done, at, err := n.commit(ctx, []coord.Condition{coord.Absent(key)}, n.registered(self))
+	if errors.Is(err, coord.ErrGone) {
+		n.reg.lease = 0
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !done {
+		kv, err := n.get(ctx, key)
+		switch {
+		case err != nil:
+			return err
+		case kv == nil:
+			return nil
+		case kv.Lease != n.reg.lease:
+			if !n.reg.taken {
+				n.reg.taken = true
+				n.o.Log.Error().Str("node", self.Name).Msg("another process of the node's name is registered: stop one of them")
+			}
+			return errTaken
+		}
+		written, err := coord.DecodeNode(*kv) // by an attempt whose answer was lost
+		if err != nil {
+			return err
+		}
+		self.Draining, at = written.Draining, kv.Created
+	}
+	n.reg.draining, n.reg.load, n.reg.taken = self.Draining, nil, false
+	n.change(func() { n.self.Incarnation, n.lease, n.present = at, n.reg.lease, true })
+	n.o.Registered(at, n.reg.lease)
+	n.o.Log.Info().Str("node", self.Name).Int64("incarnation", at).Msg("node registered")
+	return nil
+}
+
+// leave ends the registration. If the coordinator does not answer, the lease ends by itself.
+func (n *Node) leave() {
+	if n.reg.lease == 0 {
+		return
+	}
+	_, _ = request(context.Background(), func(ctx context.Context) (any, error) { return nil, n.o.Coordinator.Revoke(ctx, n.reg.lease) })
+}

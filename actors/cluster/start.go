@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"troupe/messages/coord"
+)
+
+const (
+	startMax   = time.Minute      // how long a start waits for the coordinator
+	clockLog   = time.Second      // clocks that are further apart are logged
+	clockMax   = 30 * time.Second // a node whose clock is further from another's does not join
+	greetsMax  = 16               // how many nodes a start compares its clock with
+	nameEvery  = 250 * time.Millisecond
+	leaseGrace = time.Second // a lease that was not renewed ends so much after its time at the latest
+)
+
+// join checks that the node may be one of the cluster, and registers it.
+func (n *Node) join(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startMax)
+	defer cancel()
+	if err := errors.Join(coord.CheckName("cluster", n.o.Cluster), coord.CheckName("node", n.o.Self.Name)); err != nil {
+		return err
+	}
+	var others []coord.Node
+	for _, check := range []func(context.Context) error{
+		n.checkMeta,
+		func(ctx context.Context) (err error) {
+			if others, err = n.others(ctx); err == nil {
+				err = checkNodes(n.o.Self, others)
+			}
+			return err
+		},
+		n.takeName,
+	} {
+		if err := n.insist(ctx, check); err != nil {
+			return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
+		}
+	}
+	if err := n.compareClocks(ctx, others); err != nil {
+		return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
+	}
+	for n.View().Self.Incarnation == 0 {
+		if err := n.insist(ctx, n.register); err != nil {
+			return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
+		}
+	}
+	return nil
+}
+
+// insist repeats what the coordinator does not answer.
+func (n *Node) insist(ctx context.Context, f func(context.Context) error) error {
+	var p pause
+	for {
+		err := f(ctx)
+		if !errors.Is(err, coord.ErrUnavailable) && !errors.Is(err, coord.ErrUnknown) {
+			return err
+		}
+		if p.rest(ctx); ctx.Err() != nil {
+			return fmt.Errorf("the coordinator does not answer: check that it runs and cluster.etcd.endpoints: %w", err)
+		}
+	}
+}
+
+// checkMeta reads what all nodes have in common, or creates it, and refuses what does not fit.
+func (n *Node) checkMeta(ctx context.Context) error {
+	key := n.keys.Meta()
+	kv, err := n.get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if kv == nil {
+		mine := coord.Meta{ID: rand.Text(), Schema: n.o.Self.Schema.High}
+		if _, _, err := n.commit(ctx, []coord.Condition{coord.Absent(key)}, coord.Put(key, coord.Encode(mine))); err != nil {
+			return err
+		}
+		return n.checkMeta(ctx)
+	}
+	meta, err := coord.Decode[coord.Meta](*kv)
+	switch s := n.o.Self.Schema; {
+	case err != nil:
+		return err
+	case n.o.ClusterID != "" && n.o.ClusterID != meta.ID:
+		return fmt.Errorf("the store of node %s belongs to another cluster of that name (%s, not %s): use another store, or the coordinator of that cluster",
+			n.o.Self.Name, n.o.ClusterID, meta.ID)
+	case !s.Overlaps(coord.Range{Low: meta.Schema, High: meta.Schema}):
+		return fmt.Errorf("its records have schema %d, and this version knows %d to %d: use a version of Troupe nearer to that of the other nodes",
+			meta.Schema, s.Low, s.High)
+	}
+	n.id.Store(&meta.ID)
+	return nil
+}
+
+// others returns the registrations of all other nodes.
+func (n *Node) others(ctx context.Context) ([]coord.Node, error) {
+	found, err := n.read(ctx, coord.Query{Key: n.keys.Nodes(), Prefix: true})
+	var all []coord.Node
+	for _, kv := range found.KVs {
+		if o, err := coord.DecodeNode(kv); err == nil && kv.Key != n.keys.Node(n.o.Self.Name) {
+			all = append(all, o)
+		}
+	}
+	return all, err
+}
+
+// checkNodes refuses versions and configured resources that do not fit those of the other nodes.
+func checkNodes(self coord.Node, others []coord.Node) error {
+	for _, o := range others {
+		switch {
+		case !self.Protocol.Overlaps(o.Protocol):
+			return fmt.Errorf("node %s (version %s) speaks protocol %d to %d, this version (%s) %d to %d: upgrade one minor version at a time",
+				o.Name, o.Version, o.Protocol.Low, o.Protocol.High, self.Version, self.Protocol.Low, self.Protocol.High)
+		case !self.Schema.Overlaps(o.Schema):
+			return fmt.Errorf("node %s (version %s) knows schema %d to %d, this version (%s) %d to %d: upgrade one minor version at a time",
+				o.Name, o.Version, o.Schema.Low, o.Schema.High, self.Version, self.Schema.Low, self.Schema.High)
+		case self.Generation < o.Generation:
+			return fmt.Errorf("node %s has generation %d of the configured resources, this node %d: use the newer configuration file",
+				o.Name, o.Generation, self.Generation)
+		case self.Generation == o.Generation && self.Resources != o.Resources:
+			return fmt.Errorf("node %s has other configured resources of the same generation %d: raise cluster.generation, or use its configuration file",
+				o.Name, o.Generation)
+		}
+	}
+	return nil
+}
+
+// compareClocks asks some other nodes for the time.
+func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
+	mathrand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	errs := make([]error, min(len(others), greetsMax))
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			begin := time.Now()
+			answer, outcome := n.greet(ctx, others[i])
+			if outcome != coord.Answered || answer.Clock.IsZero() {
+				return
+			}
+			half := time.Since(begin) / 2
+			apart := begin.Add(half).Sub(answer.Clock)
+			switch {
+			case apart.Abs()-half > clockMax:
+				errs[i] = fmt.Errorf("the clock of this machine is %v from that of node %s: set the clocks (NTP)", apart.Round(time.Second), others[i].Name)
+			case apart.Abs()-half > clockLog:
+				n.o.Log.Warn().Str("node", others[i].Name).Dur("apart_ms", apart).Msg("clocks are apart")
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// takeName returns once no other process has the name of this node.
+func (n *Node) takeName(ctx context.Context) error {
+	for begin := time.Now(); ; {
+		kv, err := n.get(ctx, n.keys.Node(n.o.Self.Name))
+		if err != nil || kv == nil {
+			return err
+		}
+		old, err := coord.DecodeNode(*kv)
+		old.Name = n.o.Self.Name
+		switch {
+		case err == nil && n.hello(ctx, old) == coord.Answered:
+			return fmt.Errorf("node %s runs already at %s: stop it, or set cluster.node to another name", old.Name, old.Peers)
+		case kv.Lease == n.o.OldLease && kv.Lease != 0:
+			if _, err := request(ctx, func(ctx context.Context) (any, error) { return nil, n.o.Coordinator.Revoke(ctx, kv.Lease) }); err != nil {
+				return err
+			}
+			continue
+		case time.Since(begin) > n.o.TTL+leaseGrace:
+			return fmt.Errorf("node %s is registered by a process at %s that does not answer: stop it, or set cluster.node to another name", old.Name, old.Peers)
+		}
+		if !sleep(ctx, nameEvery) {
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package cluster_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/cluster"
+	"troupe/actors/cluster/clustertest"
+	"troupe/messages"
+	"troupe/messages/coord"
+)
+
+// refused starts a node that must not start, and returns how long it took to know.
+func (w *world) refused(h *host, because string) time.Duration {
+	w.Helper()
+	begin := time.Now()
+	err := h.node.Start(w.Context())
+	if err == nil || !strings.Contains(err.Error(), because) || strings.Contains(err.Error(), "\n") {
+		w.Errorf("Start: %v, want one line with %q", err, because)
+	}
+	return time.Since(begin)
+}
+
+// Each refusal says what to do.
+func TestStartIsRefused(t *testing.T) {
+	for because, change := range map[string]func(o *cluster.Options){
+		"node a runs already at a:1: stop it, or set cluster.node": func(o *cluster.Options) { o.Self.Name, o.Self.Peers = "a", "z:1" },
+		"belongs to another cluster of that name":                  func(o *cluster.Options) { o.ClusterID = "another" },
+		"only letters, digits and hyphens":                         func(o *cluster.Options) { o.Self.Name = "a/b" },
+		"upgrade one minor version at a time":                      func(o *cluster.Options) { o.Self.Protocol = coord.Range{Low: 2, High: 3} },
+		"its records have schema 1":                                func(o *cluster.Options) { o.Self.Schema = coord.Range{Low: 2, High: 3} },
+		"use the newer configuration file":                         func(o *cluster.Options) { o.Self.Generation = 6 },
+		"raise cluster.generation":                                 func(o *cluster.Options) { o.Self.Resources = "other" },
+	} {
+		newWorld(t, func(w *world) {
+			a := w.add("a")
+			a.options.Self.Generation, a.options.Self.Resources = 7, "hash"
+			a.renew()
+			a.start()
+			z := w.add("z")
+			z.options.Self.Generation, z.options.Self.Resources = 7, "hash"
+			change(&z.options)
+			z.renew()
+			w.refused(z, because)
+		})
+	}
+}
+
+func TestStartWithoutCoordinator(t *testing.T) {
+	newWorld(t, func(w *world) {
+		w.store.SetAway(true)
+		a := w.add("a")
+		w.within("the refusal", w.refused(a, "check that it runs and cluster.etcd.endpoints"), time.Minute, time.Minute+time.Second)
+
+		a.renew()
+		w.work.Go(func() { time.Sleep(50 * time.Second); w.store.SetAway(false) })
+		begin := time.Now()
+		a.start()
+		w.within("the start", time.Since(begin), 50*time.Second, 52*time.Second)
+	})
+}
+
+// A process that was killed leaves its registration, until its lease is over.
+func TestStartAgain(t *testing.T) {
+	for known, want := range map[bool]time.Duration{true: 0, false: 6250 * time.Millisecond} {
+		newWorld(t, func(w *world) {
+			a := w.add("a")
+			var lease coord.Lease
+			a.lease = func(l coord.Lease) { lease = l }
+			a.start()
+			id := a.node.ClusterID()
+			a.kill()
+			a.options.ClusterID = id
+			if a.lease = nil; known {
+				a.options.OldLease = lease
+			}
+			a.renew()
+			begin := time.Now()
+			a.start()
+			w.within("the start", time.Since(begin), 0, want)
+			if a.node.ClusterID() != id || id == "" {
+				t.Errorf("cluster %q, then %q", id, a.node.ClusterID())
+			}
+		})
+	}
+}
+
+// A process that is stopped keeps its name until its lease is over.
+func TestNameOfAStoppedProcess(t *testing.T) {
+	newWorld(t, func(w *world) {
+		a := w.add("a")
+		a.start()
+		a.freeze(true)
+		again := w.add("again")
+		again.options.Self.Name, again.options.Self.Peers = "a", "again:1"
+		again.renew()
+		begin := time.Now()
+		again.start()
+		w.within("the start", time.Since(begin), 4*time.Second, 8*time.Second)
+		a.freeze(false)
+		time.Sleep(20 * time.Second)
+		if v := again.node.View(); v.Member("a").Incarnation != v.Self.Incarnation {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+// clock is a node whose clock is wrong.
+type clock struct {
+	messages.Doer
+	apart time.Duration
+}
+
+func (c *clock) Do(ctx context.Context, q messages.Request) (any, error) {
+	answer, err := c.Doer.Do(ctx, q)
+	if hello, ok := answer.(coord.HelloAnswer); ok {
+		hello.Clock = hello.Clock.Add(c.apart)
+		answer = hello
+	}
+	return answer, err
+}
+
+func TestClocks(t *testing.T) {
+	for apart, because := range map[time.Duration]string{
+		29 * time.Second: "", -31 * time.Second: "the clock of this machine is 31s from that of node a", 31 * time.Second: "is -31s from",
+	} {
+		newWorld(t, func(w *world) {
+			a := w.add("a")
+			a.start()
+			w.net.Start(coord.Node{Name: "a", Peers: "a:1", Incarnation: a.node.View().Self.Incarnation}, &clock{a.node, apart})
+			b := w.add("b")
+			if because == "" {
+				b.start()
+			} else {
+				w.refused(b, because)
+				if got := w.keys(keys.Nodes()); len(got) != 1 {
+					t.Errorf("registered: %v", got)
+				}
+			}
+		})
+	}
+}
+
+// Registrations and loads are written when that matters.
+func TestLoads(t *testing.T) {
+	newWorld(t, func(w *world) {
+		a, b, _ := w.three()
+		room := func(n int) coord.Load { return coord.Load{Places: []coord.Place{{Fleet: "f", Location: "l", Room: n}}} }
+		set := func(n int, want time.Duration) {
+			t.Helper()
+			b.node.SetLoad(room(n))
+			took := w.until(a, "the load", func(v *cluster.View) bool {
+				p := v.Member("b").Load.Places
+				return len(p) == 1 && p[0].Room == n
+			})
+			w.within("a load", took, want, want)
+		}
+		set(80, 0)
+		set(70, time.Second)
+		time.Sleep(time.Second)
+		set(71, 29*time.Second)
+		set(0, time.Second)
+		time.Sleep(time.Minute)
+		set(1, 0)
+		b.client.SetFaults(clustertest.Faults{Requests: true})
+		w.until(a, "b adrift", state("b", cluster.Adrift))
+		if l := a.node.View().Member("b").Load; len(l.Places) != 0 {
+			t.Errorf("%+v", l)
+		}
+		b.client.SetFaults(clustertest.Faults{})
+		w.until(a, "b's load", func(v *cluster.View) bool { return len(v.Member("b").Load.Places) == 1 })
+	})
+}

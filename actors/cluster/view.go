@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/messages/coord"
+)
+
+// State says what is known about a node.
+type State uint8
+
+// States of a node. Adrift and Suspect are what the node that knows them found by asking; Lost is known to the leader that has decided so,
+// for others such a node is Suspect.
+const (
+	Live    State = iota + 1 // registered
+	Adrift                   // not registered, but it answers
+	Suspect                  // neither
+	Lost                     // declared lost: its game sessions are reaped
+)
+
+var stateNames = [...]string{"", "live", "adrift", "suspect", "lost"}
+
+// String returns the name of the state.
+func (s State) String() string { return stateNames[s] }
+
+// Member is a node as another one knows it.
+type Member struct {
+	coord.Node
+	State State
+	Since time.Time // of the State, as this node learned it
+	Load  coord.Load
+}
+
+// Takes reports whether the node may be given new work.
+func (m *Member) Takes() bool { return m.State == Live && !m.Draining }
+
+// View is what a node knows of its cluster at a moment. It does not change.
+type View struct {
+	Members  []Member // this node and those of the last ten minutes, by name
+	Leader   string   // the name of the leader; "": none is known
+	Term     int64    // of the leader; 0: none is known
+	Self     coord.Node
+	Draining bool  // this node was told to drain
+	Leads    bool  // this node leads
+	Revision int64 // up to which it knows the registrations
+
+	vacant   bool // no node has the key lead
+	replaced chan struct{}
+}
+
+// Replaced is closed once there is a newer view.
+func (v *View) Replaced() <-chan struct{} { return v.replaced }
+
+// Member returns a node by its name, nil if it is not known.
+func (v *View) Member(name string) *Member {
+	i, there := slices.BinarySearchFunc(v.Members, name, func(m Member, name string) int { return strings.Compare(m.Name, name) })
+	if !there {
+		return nil
+	}
+	return &v.Members[i]
+}
+
+// rememberFor is how long the address of a former node is kept.
+const rememberFor = 10 * time.Minute
+
+// roster is what a node knows of all nodes. It is not safe for concurrent use.
+type roster struct {
+	reapAfter time.Duration
+	members   map[string]*known
+	lead      coord.Lead
+	term      int64 // 0: nobody has the key
+	revision  int64
+}
+
+// known is a Member, and what is known beyond it.
+type known struct {
+	Member
+	before int64     // the incarnation before
+	heard  time.Time // when it last gave a sign of life
+	forget bool      // an operator wants it reaped
+}
+
+// applyNodes takes over changes of registrations.
+func (r *roster) applyNodes(k coord.Keys, c Changes, now time.Time) {
+	r.revision = c.At
+	for _, e := range c.Events {
+		name := strings.TrimPrefix(e.Key, k.Nodes())
+		m := r.members[name]
+		if e.Deleted {
+			if m != nil && m.State == Live {
+				m.State, m.Since, m.heard, m.Load = Suspect, now, now, coord.Load{}
+			}
+			continue
+		}
+		n, err := coord.DecodeNode(e.KV)
+		if n.Name = name; err != nil {
+			n = coord.Node{Name: name, Incarnation: e.Created} // another version's; it cannot be reached
+		}
+		if m == nil {
+			m = &known{}
+			r.members[name] = m
+		}
+		if m.State != Live || m.Incarnation != n.Incarnation {
+			m.before, m.State, m.Since, m.forget = m.Incarnation, Live, now, false
+		}
+		m.Node = n
+	}
+}
+
+// applyLoads takes over changes of loads.
+func (r *roster) applyLoads(k coord.Keys, events []coord.Event) {
+	for _, e := range events {
+		if m := r.members[strings.TrimPrefix(e.Key, k.Loads())]; m != nil {
+			m.Load, _ = coord.Decode[coord.Load](e.KV) // none, if the event is an end
+		}
+	}
+}
+
+// applyLead takes over changes of the key lead.
+func (r *roster) applyLead(k coord.Keys, events []coord.Event) {
+	for _, e := range events {
+		if e.Key == k.Lead() {
+			r.lead, r.term = coord.Lead{}, 0
+			if lead, err := coord.Decode[coord.Lead](e.KV); err == nil && !e.Deleted {
+				r.lead = lead
+			}
+			if !e.Deleted {
+				r.term = e.Created
+			}
+		}
+	}
+}
+
+// addOrphan adds a node that has game sessions and is not known.
+func (r *roster) addOrphan(n coord.Node, now time.Time) {
+	if r.members[n.Name] == nil {
+		r.members[n.Name] = &known{Member: Member{Node: n, State: Suspect, Since: now}, heard: now}
+	}
+}
+
+// beginTerm says that this node leads: what it found out alone about nodes that are not registered does not count any more.
+func (r *roster) beginTerm(now time.Time) {
+	for _, m := range r.members {
+		m.heard = now
+	}
+}
+
+// note takes over what came of asking a node that is not registered, and reports whether it is to be reaped.
+func (r *roster) note(n coord.Node, v verdict, leads bool, now time.Time) (reap bool) {
+	m := r.missing(n)
+	if m == nil {
+		return false
+	}
+	state := Suspect
+	if v == adrift {
+		state, m.heard = Adrift, now
+	}
+	if m.State != state {
+		m.State, m.Since = state, now
+	}
+	return leads && (m.forget || v == gone || v == silent && now.Sub(m.heard) >= r.reapAfter)
+}
+
+// missing returns a node that is still not registered, and not lost.
+func (r *roster) missing(n coord.Node) *known {
+	m := r.members[n.Name]
+	if m == nil || m.Incarnation != n.Incarnation || m.State == Live || m.State == Lost {
+		return nil
+	}
+	return m
+}
+
+// reaped says that the game sessions of a node are reaped.
+func (r *roster) reaped(n coord.Node, now time.Time) {
+	if m := r.missing(n); m != nil {
+		m.State, m.Since = Lost, now
+	}
+}
+
+// view returns the view of a node. It forgets those that are gone for long.
+func (r *roster) view(self coord.Node, now time.Time) *View {
+	v := &View{Self: self, Term: r.term, Revision: r.revision, vacant: r.term == 0, replaced: make(chan struct{})}
+	for name, m := range r.members {
+		if (m.State == Suspect || m.State == Lost) && now.Sub(m.Since) >= rememberFor {
+			delete(r.members, name)
+			continue
+		}
+		v.Members = append(v.Members, m.Member)
+	}
+	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	if m := v.Member(r.lead.Node); m != nil && m.State == Live && m.Incarnation == r.lead.Incarnation {
+		v.Leader, v.Leads = m.Name, r.lead == coord.Lead{Node: self.Name, Incarnation: self.Incarnation}
+	} else {
+		v.Term = 0
+	}
+	return v
+}
