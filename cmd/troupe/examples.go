@@ -54,6 +54,8 @@ var details = map[string]string{
 	"etcd restore":  "troupe etcd restore etcd.snapshot --name a --dir /var/lib/troupe/etcd",
 	"tls trust":     "troupe tls trust", "tls rotate": "troupe tls rotate",
 
+	"admin cluster init":     "troupe admin cluster init keys --cluster prod",
+	"admin cluster cert":     "troupe admin cluster cert keys node-1\ntroupe admin cluster cert keys etcd-a --host 10.0.0.1",
 	"admin keys list":        "troupe admin keys --config troupe.yaml",
 	"admin keys new":         "troupe admin keys new",
 	"admin matchmaking list": "troupe admin matchmaking",
