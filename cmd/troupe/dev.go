@@ -17,6 +17,7 @@ type devCommand struct {
 	Script string `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file (which may import files beside it), a folder, a .zip, or a folder of troupe new game, with server/ and page/. It is checked and reloaded on each save. Without it, game sessions only relay messages."`
 	Page   string `placeholder:"DIR" help:"Folder of the game's web page, served at /game/ to browsers on this machine. Without it: page/ of a folder of troupe new game."`
 	Main   string `placeholder:"FILE" help:"File of the folder or .zip to start. Without it: main of its package.json, or its only file."`
+	Nodes  int    `default:"1" placeholder:"N" help:"Run a cluster of N hosts and a member of etcd in this process, without a file for their records. Host 1 has the usual ports."`
 	Engine string `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Engine for the script: embedded or node. Without it: as its package.json says."`
 }
 
@@ -47,6 +48,9 @@ func (c *devCommand) Run(s streams) error {
 	if err := checkDevPage(page, path); err != nil {
 		return err
 	}
+	if c.Nodes < 1 || c.Nodes > devNodesMax {
+		return &exitError{exitUsage, fmt.Errorf("--nodes must be 1 to %d", devNodesMax)}
+	}
 	game := &devScript{path: path, main: c.Main, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), limits: bundle.Limits{UnpackedMax: int64(cfg.Script.UnpackedMax)}, out: s.out}
 	if path != "" {
 		cfg.Fleets[0].Script, cfg.Fleets[0].LaunchPath, cfg.Fleets[0].Engine = path, c.Main, c.Engine
@@ -55,7 +59,15 @@ func (c *devCommand) Run(s streams) error {
 		}
 	}
 	game.tells.Store(path != "")
+	cluster, err := newDevCluster(&cfg, c.Nodes, s)
+	if err != nil {
+		return err
+	}
+	defer cluster.close()
 	return runHost(cfg, s, hostOptions{dev: true, page: page, origin: c.origin, quiet: game.told, started: func(h *host.Host) (func(), error) {
+		if err := cluster.startHosts(cfg, s); err != nil {
+			return nil, err
+		}
 		if err := game.runs(h); err != nil {
 			return nil, fmt.Errorf("%s does not run:\n%w", path, err)
 		}

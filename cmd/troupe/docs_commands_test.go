@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +33,8 @@ type command struct {
 	want  string // pattern of its output; ^ and $ match at lines
 	later bool   // the output may take a moment
 	exit  int
-	stop  bool // stop the host before this command
+	stop  bool // stop the host and the members of etcd before this command
+	etcd  bool // the command starts a member of etcd
 	aws   bool // the command refers to something that an aws command has created
 }
 
@@ -82,7 +85,25 @@ var documented = map[string][]command{
 		{text: "troupe restore --store /var/lib/troupe/store.db backup.db", stop: true, want: `^checked and restored`},
 		{text: "troupe store check --store /var/lib/troupe/store.db", want: `^nothing is damaged$`},
 	},
+	"etcd": {
+		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd", etcd: true},
+		{text: "troupe etcd snapshot etcd.snapshot", want: `^written: etcd.snapshot, `},
+		{text: "mv /var/lib/troupe/etcd /var/lib/troupe/etcd.old", stop: true},
+		{text: "troupe etcd restore etcd.snapshot --name a --dir /var/lib/troupe/etcd", want: `^restored: `},
+		{text: "troupe admin cluster init keys --cluster prod", want: `^keys/ca.pem `},
+		{text: "troupe admin cluster cert keys etcd-a --host 10.0.0.1", want: `^keys/etcd-a.pem `},
+		{text: "troupe admin cluster cert keys etcd-b --host 10.0.0.2", want: `^keys/etcd-b.pem `},
+		{text: "troupe admin cluster cert keys etcd-c --host 10.0.0.3", want: `^keys/etcd-c.pem `},
+		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd-a --listen https://10.0.0.1:2379 --ca keys/ca.pem --cert keys/etcd-a.pem --key keys/etcd-a.key " + threeMembers, etcd: true},
+		{text: "troupe etcd --name b --dir /var/lib/troupe/etcd-b --listen https://10.0.0.2:2379 --ca keys/ca.pem --cert keys/etcd-b.pem --key keys/etcd-b.key " + threeMembers, etcd: true},
+		{text: "troupe etcd --name c --dir /var/lib/troupe/etcd-c --listen https://10.0.0.3:2379 --ca keys/ca.pem --cert keys/etcd-c.pem --key keys/etcd-c.key " + threeMembers, etcd: true},
+		{text: "troupe etcd snapshot three.snapshot --endpoint https://10.0.0.1:2379 --ca keys/ca.pem --cert keys/etcd-a.pem --key keys/etcd-a.key", want: `^written: `},
+		{text: "mv /var/lib/troupe/etcd-a /var/lib/troupe/etcd-a.old", stop: true},
+		{text: "troupe etcd restore three.snapshot --name a --dir /var/lib/troupe/etcd-a " + threeMembers, want: `^restored: `},
+	},
 }
+
+const threeMembers = "--peer a=https://10.0.0.1:2380 --peer b=https://10.0.0.2:2380 --peer c=https://10.0.0.3:2380"
 
 // makeTarget matches a make command line. These commands are not run: `make run` is troupe dev on the default ports,
 // and the others are the tests themselves or take minutes. The test only checks that the target exists.
@@ -181,12 +202,14 @@ type reader struct {
 	*testing.T
 	dir    string
 	addrs  host.Announcement
-	script string   // id of the created script
-	host   *process // nil while no host is running
+	script string            // id of the created script
+	host   *process          // nil while no host is running
+	etcd   []*process        // members of etcd that are running
+	ports  map[string]string // addresses of members, by the address in the document
 }
 
 func newReader(t *testing.T) *reader {
-	r := &reader{T: t, dir: t.TempDir()}
+	r := &reader{T: t, dir: t.TempDir(), ports: map[string]string{}}
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +300,13 @@ func (r *reader) follow(c *command) {
 		})
 		return
 	}
+	if c.etcd {
+		r.etcd = append(r.etcd, starting(r.T, strings.Fields(line)[1:]...))
+		return
+	}
+	for _, member := range r.etcd {
+		prints(r.T, &member.err, `"message":"etcd serves"}$`)
+	}
 	var out []byte
 	try := func() (err error) {
 		out, err = r.run(c, line)
@@ -335,6 +365,9 @@ func (r *reader) inProcess(line string) (args []string, to string) {
 // moved returns a command line with the ports, paths and durations of the test.
 func (r *reader) moved(line string) string {
 	line = movedPaths.ReplaceAllString(line, r.dir+"/$1")
+	if strings.Contains(line, "10.0.0.") || strings.HasPrefix(line, "troupe etcd ") {
+		line = r.movedEtcd(line)
+	}
 	for old, now := range map[string]string{
 		"http://127.0.0.1:8080": r.addrs.APIURL, "https://games.example.com:8443": r.addrs.APIURL, "=ca.pem": "=" + r.addrs.CA,
 		"SECRET_ACCESS_KEY=...": "SECRET_ACCESS_KEY=" + strings.TrimPrefix(documentedSecrets[0], "GAME_SECRET="), "script-...": r.script,
@@ -367,11 +400,49 @@ func (r *reader) moved(line string) string {
 	return line
 }
 
-// stop stops the host, which must exit with code 0.
+var (
+	etcdAddress = regexp.MustCompile(`(127\.0\.0\.1|10\.0\.0\.[1-3]):23(79|80)`)
+	etcdMachine = regexp.MustCompile(`\b10\.0\.0\.[1-3]\b`)
+)
+
+// movedEtcd returns a command line in which free addresses of this machine replace the addresses of members, the default ones included.
+func (r *reader) movedEtcd(line string) string {
+	for _, kind := range []struct{ of, unless, flag string }{
+		{"troupe etcd snapshot ", " --endpoint ", " --endpoint http://127.0.0.1:2379"},
+		{"troupe etcd restore ", " --peer ", " --peer-listen http://127.0.0.1:2380"},
+		{"troupe etcd --name", " --peer ", " --peer-listen http://127.0.0.1:2380"},
+		{"troupe etcd --name", " --listen ", " --listen http://127.0.0.1:2379"},
+	} {
+		if strings.HasPrefix(line, kind.of) && !strings.Contains(line, kind.unless) {
+			line += kind.flag
+		}
+	}
+	line = etcdAddress.ReplaceAllStringFunc(line, func(at string) string {
+		for r.ports[at] == "" { // outgoing connections take none of these
+			if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))); err == nil {
+				r.ports[at] = l.Addr().String()
+				_ = l.Close()
+			}
+		}
+		return r.ports[at]
+	})
+	return etcdMachine.ReplaceAllString(line, "127.0.0.1")
+}
+
+// stop stops the host and the members of etcd. Each must exit with code 0.
 func (r *reader) stop() {
 	r.Helper()
-	r.host.signal(syscall.SIGTERM)
-	if code := r.host.wait(r); code != 0 {
-		r.Errorf("the host: exit code %d\n%s", code, &r.host.err)
+	all := r.etcd
+	if r.host != nil {
+		all = append(all, r.host)
 	}
+	for _, p := range all {
+		p.signal(syscall.SIGTERM)
+	}
+	for _, p := range all {
+		if code := p.wait(r); code != 0 {
+			r.Errorf("exit code %d\n%s", code, &p.err)
+		}
+	}
+	r.host, r.etcd = nil, nil
 }

@@ -3,6 +3,9 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -94,6 +97,37 @@ func TestEtcd(t *testing.T) {
 	}
 	if code, _, said := call("etcd", "snapshot", filepath.Join(dir, "other"), "--endpoint", url); code != exitFailure || !strings.Contains(said, url+" does not answer: dial tcp ") {
 		t.Errorf("of nobody: exit code %d, %q", code, said)
+	}
+}
+
+// With certificates of a cluster's authority a member answers only who shows another one.
+func TestEtcdTLS(t *testing.T) {
+	dir := t.TempDir()
+	ca, cert, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "a.pem"), filepath.Join(dir, "a.key")
+	for _, args := range [][]string{{"init", dir, "--cluster", "prod"}, {"cert", dir, "a", "--host", "127.0.0.1"}} {
+		if code, _, said := call(append([]string{"admin", "cluster"}, args...)...); code != 0 {
+			t.Fatal(said)
+		}
+	}
+	files := []string{"--ca", ca, "--cert", cert, "--key", key}
+	p := starting(t, append([]string{"etcd", "--name", "a", "--dir", filepath.Join(dir, "a"), "--listen", "https://127.0.0.1:0", "--peer-listen", "https://127.0.0.1:0"}, files...)...)
+	url := prints(t, &p.err, served)[1]
+	if code, _, said := call(append([]string{"etcd", "snapshot", filepath.Join(dir, "file"), "--endpoint", url}, files...)...); code != 0 {
+		t.Error(said)
+	}
+	text, err := os.ReadFile(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "certificate required") {
+		t.Errorf("without a certificate: %v", err)
 	}
 }
 

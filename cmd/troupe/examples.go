@@ -47,8 +47,15 @@ var details = map[string]string{
 	"logs":   "troupe logs\ntroupe logs arn:aws:gamelift:us-east-1::gamesession/fleet-dev/lobby",
 	"backup": "troupe backup --store /var/lib/troupe/store.db backup.db", "restore": "troupe restore --store /var/lib/troupe/store.db backup.db",
 	"store check": "troupe store check --store /var/lib/troupe/store.db",
-	"tls trust":   "troupe tls trust", "tls rotate": "troupe tls rotate",
+	"etcd member": "A member that is alone, and one of three:\n\ntroupe etcd --name a --dir /var/lib/troupe/etcd\n" +
+		"troupe etcd --name a --dir /var/lib/troupe/etcd --listen https://10.0.0.1:2379 --peer a=https://10.0.0.1:2380 --peer b=https://10.0.0.2:2380 " +
+		"--peer c=https://10.0.0.3:2380 --ca ca.pem --cert a.pem --key a.key",
+	"etcd snapshot": "troupe etcd snapshot etcd.snapshot --endpoint http://127.0.0.1:2379",
+	"etcd restore":  "troupe etcd restore etcd.snapshot --name a --dir /var/lib/troupe/etcd",
+	"tls trust":     "troupe tls trust", "tls rotate": "troupe tls rotate",
 
+	"admin cluster init":     "troupe admin cluster init keys --cluster prod",
+	"admin cluster cert":     "troupe admin cluster cert keys node-1\ntroupe admin cluster cert keys etcd-a --host 10.0.0.1",
 	"admin keys list":        "troupe admin keys --config troupe.yaml",
 	"admin keys new":         "troupe admin keys new",
 	"admin matchmaking list": "troupe admin matchmaking",

@@ -153,7 +153,7 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 
 // Every request and every answer is decoded to an equal value.
 func TestRoundTrip(t *testing.T) {
-	rounds := 2000
+	rounds := 500
 	if testing.Short() {
 		rounds = 100
 	}

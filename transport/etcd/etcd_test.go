@@ -8,11 +8,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"troupe/actors/cluster"
 	"troupe/actors/cluster/clustertest"
@@ -37,8 +39,8 @@ func port(t *testing.T) string {
 	}
 }
 
-// members starts n members of etcd that form a cluster.
-func members(t *testing.T, n int) (all []*member.Member) {
+// members starts n members of etcd that form a cluster. Each function of before is called with a member's options before the member starts.
+func members(t *testing.T, n int, before ...func(member.Options) error) (all []*member.Member) {
 	t.Helper()
 	options := make([]member.Options, n)
 	peers := map[string]string{}
@@ -52,6 +54,12 @@ func members(t *testing.T, n int) (all []*member.Member) {
 	var started sync.WaitGroup
 	for i, o := range options {
 		started.Go(func() {
+			for _, f := range before {
+				if err := f(o); err != nil {
+					t.Error(err)
+					return
+				}
+			}
 			m, err := member.Start(t.Context(), o)
 			if err != nil {
 				t.Error(err)
@@ -155,6 +163,57 @@ func TestALeaderHandsOver(t *testing.T) {
 	t.Error("the leader has closed, and no other member leads")
 }
 
+// A new member replaces a removed one after MemberAdd. Before MemberAdd it is refused.
+func TestAMemberIsReplaced(t *testing.T) {
+	t.Parallel()
+	m := members(t, 3)
+	c := client(t, Options{Endpoints: []string{m[0].Client(), m[1].Client()}})
+	if _, _, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("kept", nil)}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.calls.MemberList(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := member.Options{Name: "new", Dir: t.TempDir(), Client: "http://127.0.0.1:0", Peer: "http://" + port(t), Peers: map[string]string{}, Joins: true, Quick: true, Log: zerolog.Nop()}
+	o.Peers["new"] = o.Peer
+	change := func(f func() error) { // members that have not been connected for a while refuse it
+		err := f()
+		for errors.Is(err, rpctypes.ErrUnhealthy) {
+			time.Sleep(100 * time.Millisecond)
+			err = f()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, one := range all.Members {
+		if one.Name != "m2" {
+			o.Peers[one.Name] = one.PeerURLs[0]
+		} else {
+			change(func() (err error) { _, err = c.calls.MemberRemove(t.Context(), one.ID); return err })
+		}
+	}
+	if err := m[2].Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "removed from its cluster") {
+		t.Errorf("the removed member: %v", err)
+	}
+	m[2].Close()
+	if early, err := member.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "etcdctl member add") {
+		t.Fatalf("a member that the others do not know: %v, %v", early, err)
+	}
+	o.Dir = t.TempDir()
+	change(func() (err error) { _, err = c.calls.MemberAdd(t.Context(), []string{o.Peer}); return err })
+	joined, err := member.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(joined.Close)
+	found, err := client(t, Options{Endpoints: []string{joined.Client()}}).Read(t.Context(), coord.Query{Prefix: true})
+	if err != nil || len(found.KVs) != 1 || found.KVs[0].Key != "kept" {
+		t.Errorf("the new member has %+v, %v", found, err)
+	}
+}
+
 // A restored member has the data of its snapshot, and a revision that is higher than any that a node has
 // seen.
 func TestSnapshot(t *testing.T) {
@@ -205,6 +264,13 @@ func TestSnapshot(t *testing.T) {
 	}
 	if b := <-c.Watch(t.Context(), "", before); !errors.Is(b.Err, coord.ErrCompacted) {
 		t.Errorf("a watch of what was before: %v", b.Err)
+	}
+	three := members(t, 3, func(o member.Options) error { return member.Restore(o, file) })
+	for _, m := range three {
+		found, err := client(t, Options{Endpoints: []string{m.Client()}}).Read(t.Context(), coord.Query{Prefix: true})
+		if err != nil || len(found.KVs) != 1 || found.KVs[0].Key != "kept" || found.At < before+1_000_000_000 {
+			t.Errorf("restored to three: %+v, %v", found, err)
+		}
 	}
 	damaged := filepath.Join(dir, "damaged")
 	if bytes, err := os.ReadFile(file); err != nil || os.WriteFile(damaged, bytes[:len(bytes)-7], 0o600) != nil {

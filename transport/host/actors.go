@@ -52,9 +52,10 @@ func (h *Host) startActors(o Options) error {
 	if err != nil {
 		return err
 	}
-	h.system, err = actors.Start(actors.Options{
-		Bundle: c.Script.bundleLimits(),
-		Log:    o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
+	options := actors.Options{
+		Cluster: h.node.options(c.Cluster.Generation),
+		Bundle:  c.Script.bundleLimits(),
+		Log:     o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
 		Timeouts:  connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
 		Placement: c.placements(time.Now()), Matchmaking: matchmaking,
 		Fleet: fleet.Options{
@@ -65,7 +66,11 @@ func (h *Host) startActors(o Options) error {
 			EndEarlier: c.Script.EndEarlier,
 			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep, Crash: h.crash,
 		},
-	})
+	}
+	if h.node != nil {
+		options.Fleet.Directory = h.node.directory
+	}
+	h.system, err = actors.Start(options)
 	if err != nil {
 		return fmt.Errorf("host: %w", err)
 	}

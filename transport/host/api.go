@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/cluster"
 	"troupe/actors/store"
 	"troupe/messages/counters"
 	"troupe/transport"
@@ -45,12 +47,12 @@ func (h *Host) startAPI(o Options) error {
 		return err
 	}
 	logs := ops.NewLogs(h.logs, scheme+"://"+public, time.Now)
-	pages, err := pageKey(h.store, o.Log, h.count)
+	pages, err := h.pageKey(o.Log)
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
 	api, err := serviceapi.New(serviceapi.Options{
-		Backend: h.system, Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
+		Backend: h.doer(), Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
 	})
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
@@ -86,7 +88,17 @@ func (l httpLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// pageKey returns the key that signs page tokens. It is stored, so page tokens stay valid across restarts of
+// pageKey returns the key that signs page tokens: that of the cluster, or the host's own.
+func (h *Host) pageKey(log zerolog.Logger) ([]byte, error) {
+	if n := h.node; n != nil {
+		ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
+		defer cancel()
+		return cluster.Secret(ctx, n.coordinator, n.keys, pagesSecret)
+	}
+	return pageKey(h.store, log, h.count)
+}
+
+// pageKey returns the host's own key that signs page tokens. It is stored, so page tokens stay valid across restarts of
 // the host.
 func pageKey(s store.Store, log zerolog.Logger, count *counters.Set) ([]byte, error) {
 	const id, size = "page-tokens", 32

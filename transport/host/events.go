@@ -23,30 +23,44 @@ type Events struct {
 	SSE   EventStream `config:"sse"`
 }
 
-// EventSink is a destination of events. At most one of its three settings for the secret is set.
+// EventSink is a destination of events. At most one of Secret, SecretFile and SecretEnv may be set.
 type EventSink struct {
-	Name       string   `config:"name"`                                       // in the log; unique
-	Type       string   `config:"type" values:"webhook-sns,webhook-raw,file"` // POST in the format of an SNS notification, POST of the event itself, or JSON lines
-	URL        string   `config:"url"`                                        // address of a webhook: http or https
-	Secret     string   `config:"secret"`                                     // signs webhooks (X-Signature-256); webhook-raw needs one; only the owner may have access to the configuration file then
-	SecretFile string   `config:"secretFile"`                                 // file with the secret; only its owner may have access
-	SecretEnv  string   `config:"secretEnv"`                                  // name of an environment variable with the secret, not beginning with TROUPE_
-	Path       string   `config:"path"`                                       // name of a file, in a folder that exists
-	MaxBytes   int      `config:"maxBytes"`                                   // bytes of a file; then the next file begins; 0: 64 MiB
-	Files      int      `config:"files"`                                      // files that are kept; 0: 4
-	Targets    []string `config:"targets"`                                    // NotificationTargets of this sink; * and ? are wildcards
-	Kinds      []string `config:"kinds"`                                      // kinds of events: placement, matchmaking, gamesession, playersession, operator; empty: the first two
-	All        bool     `config:"all"`                                        // events of all queues and matchmaking configurations, whatever their NotificationTarget
+	Name string `config:"name"` // unique name, used in the log
+	// Type is webhook-sns (POST in the format of an SNS notification), webhook-raw (POST of the event itself)
+	// or file (JSON lines).
+	Type string `config:"type" values:"webhook-sns,webhook-raw,file"`
+	URL  string `config:"url"` // URL of a webhook: http or https
+	// Secret is the key that signs webhooks (X-Signature-256). Webhook-raw requires one. Only the owner may
+	// then have access to the configuration file.
+	Secret string `config:"secret"`
+	// SecretFile is the path of a file with the secret; only its owner may have access.
+	SecretFile string `config:"secretFile"`
+	// SecretEnv is the name of an environment variable with the secret; it must not begin with TROUPE_.
+	SecretEnv string `config:"secretEnv"`
+	// Path is the path of the file of a file sink; its folder must exist.
+	Path string `config:"path"`
+	// MaxBytes is the maximum number of bytes in a file, after which the next file begins; 0: 64 MiB.
+	MaxBytes int `config:"maxBytes"`
+	Files    int `config:"files"` // number of files that are kept; 0: 4
+	// NotificationTargets whose events the sink gets; * and ? are wildcards
+	Targets []string `config:"targets"`
+	// Kinds are the kinds of events that the sink gets: placement, matchmaking, gamesession, playersession
+	// and operator. If it is empty, they are placement and matchmaking.
+	Kinds []string `config:"kinds"`
+	// All is whether the sink gets the events of all queues and matchmaking configurations, whatever their
+	// NotificationTarget.
+	All bool `config:"all"`
 }
 
-// EventStream is GET /events: for those with the secret as their bearer token or an access
-// key that may call every operation, and for this machine where there is neither.
+// EventStream configures GET /events. Readers need the secret as their bearer token, or an access key that
+// allows every operation. If there is neither a secret nor a key, readers on this machine are accepted.
 type EventStream struct {
-	Own        bool   `config:"own"`        // send events of game sessions and player sessions, too
-	Buffer     int    `config:"buffer"`     // events kept for readers that reconnect; 0: 1024
-	Secret     string `config:"secret"`     // bearer token of readers; only the owner may have access to the configuration file then
-	SecretFile string `config:"secretFile"` // file with the token; only its owner may have access
-	SecretEnv  string `config:"secretEnv"`  // name of an environment variable with the token, not beginning with TROUPE_
+	Own    bool `config:"own"`    // whether to also send events of game sessions and player sessions
+	Buffer int  `config:"buffer"` // number of events that are kept for readers that reconnect; 0: 1024
+	// Secret is the bearer token of readers. Only the owner may then have access to the configuration file.
+	Secret     string `config:"secret"`
+	SecretFile string `config:"secretFile"` // path of a file with the token; only its owner may have access
+	SecretEnv  string `config:"secretEnv"`  // name of an environment variable with the token; it must not begin with TROUPE_
 }
 
 func (v *checks) events(e *Events) {
@@ -99,7 +113,7 @@ func (h *Host) startEvents(options Options) error {
 		return err
 	}
 	h.own = o.Own()
-	o.Outbox, o.Log, o.Counters = &outbox{store: h.store, log: log, count: count, said: make(map[string]bool)}, log, count
+	o.Outbox, o.Log, o.Counters = &outbox{host: h, store: h.store, log: log, count: count, said: make(map[string]bool)}, log, count
 	if options.Network != nil {
 		o.DialContext = options.Network.DialContext
 	}
@@ -140,6 +154,7 @@ func (h *Host) stopEvents() {
 
 // outbox implements events.Outbox with the store.
 type outbox struct {
+	host  *Host
 	store store.Store
 	log   zerolog.Logger
 	count *counters.Set
@@ -180,4 +195,8 @@ func (o *outbox) Commit(changes []events.Change, done func(error)) {
 		all[i] = store.Change{Kind: store.Event, ID: c.ID, Value: c.Value}
 	}
 	o.store.Commit(all, done)
+	if term := o.host.term(); term != nil { // the leader has stored the events of placements and matchmaking there
+		delivered := slices.DeleteFunc(slices.Clone(all), func(c store.Change) bool { return c.Value != nil })
+		term.Commit(delivered, nil)
+	}
 }

@@ -62,6 +62,7 @@ type Host struct {
 	log            zerolog.Logger
 	count          *counters.Set
 	system         *actors.System
+	node           *clusterNode // nil: the host is alone
 	listeners      listeners
 	api            net.Listener
 	http           *http.Server
@@ -148,7 +149,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: bans: %w", err)
 	}
 	h.fleets, h.bundles, h.programs = c.Fleets, c.Script.bundleLimits(), newPrograms(&c.Script)
-	for _, start := range []func(Options) error{h.startEvents, h.startActors, h.loadScripts, h.startAPI} {
+	for _, start := range []func(Options) error{h.startEvents, h.join, h.startActors, h.follow, h.loadScripts, h.startAPI} {
 		if err = start(o); err != nil {
 			return nil, err
 		}
@@ -243,8 +244,14 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	defer cancel()
 	_ = h.listeners.stopAccepting(ctx)
 	h.listeners.closeAll(ctx, reason)
+	if h.node != nil {
+		h.node.leave()
+	}
 	if h.system != nil {
 		h.closeActors()
+	}
+	if h.node != nil {
+		h.node.close()
 	}
 	h.stopEvents()
 	if h.store != nil { // after the actors, so that their last commits complete

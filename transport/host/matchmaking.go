@@ -11,33 +11,38 @@ import (
 	"troupe/messages"
 )
 
-// Matchmaking has the rule sets and matchmaking configurations that exist from the start. One of the same name in the store takes
-// precedence.
+// Matchmaking has the rule sets and matchmaking configurations that exist from the start. If the store has
+// one of the same name, that takes precedence.
 type Matchmaking struct {
-	PassInterval   time.Duration        `config:"passInterval"` // between two searches for matches, 50ms to 10s; 0: 1s
+	// PassInterval is the interval between two searches for matches, from 50ms to 10s. With 0, it is 1s.
+	PassInterval   time.Duration        `config:"passInterval"`
 	RuleSets       []MatchmakingRules   `config:"ruleSets" level:"common"`
 	Configurations []MatchmakingSetting `config:"configurations" level:"common"`
 }
 
-// MatchmakingRules is a rule set: the text of File, or Body.
+// MatchmakingRules is a rule set, given by File or by Body.
 type MatchmakingRules struct {
-	Name string `config:"name"` // letters, digits, hyphens and dots
-	File string `config:"file"` // JSON file in the rule set language
-	Body string `config:"body"` // the JSON text itself, instead of a file
+	Name string `config:"name"` // name of letters, digits, hyphens and dots
+	File string `config:"file"` // path of a JSON file in the rule set language
+	Body string `config:"body"` // JSON text of the rule set, instead of a file
 }
 
 // MatchmakingSetting is a matchmaking configuration, with the settings of the service API (service-api.md 2.10).
 type MatchmakingSetting struct {
-	Name               string        `config:"name"`               // letters, digits, hyphens and dots
-	RuleSet            string        `config:"ruleSet"`            // name of a rule set
-	Queue              string        `config:"queue"`              // places the matches; empty: STANDALONE, players are only told of the match
-	RequestTimeout     time.Duration `config:"requestTimeout"`     // 1s to 43200s
-	AcceptanceRequired bool          `config:"acceptanceRequired"` // players must accept a match
-	AcceptanceTimeout  time.Duration `config:"acceptanceTimeout"`  // 1s to 600s; 0: 60s
-	AdditionalPlayers  int           `config:"additionalPlayers"`  // seats that matches leave free
-	AutoBackfill       bool          `config:"autoBackfill"`       // a free seat of a running game session looks for a player (BackfillMode AUTOMATIC)
-	CustomEventData    string        `config:"customEventData"`    // in each event
-	NotificationTarget string        `config:"notificationTarget"` // ARN of a topic, as sinks of events name it
+	Name    string `config:"name"`    // name of letters, digits, hyphens and dots
+	RuleSet string `config:"ruleSet"` // name of a rule set
+	// Queue is the queue that places the matches. If it is empty, the configuration is STANDALONE: players
+	// are only told about their match.
+	Queue              string        `config:"queue"`
+	RequestTimeout     time.Duration `config:"requestTimeout"`     // how long a ticket may search, from 1s to 43200s
+	AcceptanceRequired bool          `config:"acceptanceRequired"` // whether players must accept a match
+	AcceptanceTimeout  time.Duration `config:"acceptanceTimeout"`  // how long players may take to accept, from 1s to 600s; 0: 60s
+	AdditionalPlayers  int           `config:"additionalPlayers"`  // number of slots that a match leaves free
+	// AutoBackfill is whether free slots of running game sessions are filled automatically (BackfillMode
+	// AUTOMATIC).
+	AutoBackfill       bool   `config:"autoBackfill"`
+	CustomEventData    string `config:"customEventData"`    // text in each event
+	NotificationTarget string `config:"notificationTarget"` // ARN of a topic, matched by the targets of event sinks
 }
 
 // ruleFileMax is the maximum size of a rule set file in bytes: 65,535 characters of at most 4 bytes each.

@@ -11,24 +11,28 @@ import (
 	"troupe/messages"
 )
 
-// Queue is a queue of the configuration, with the settings of the service API
-// (service-api.md 2.8). A queue of the same name in the store takes precedence.
+// Queue is a queue with the settings of the service API (service-api.md 2.8). If the store has a queue of the
+// same name, that takes precedence.
 type Queue struct {
-	Name               string          `config:"name" level:"common"`         // letters, digits and hyphens
-	Timeout            time.Duration   `config:"timeout"`                     // how long a placement may wait, 10s to 600s
-	Destinations       []string        `config:"destinations" level:"common"` // ids of fleets and aliases, best first
-	LatencyPolicies    []LatencyPolicy `config:"latencyPolicies"`             // one after the other, by their maxima
-	AllowedLocations   []string        `config:"allowedLocations"`            // locations that placements may use; empty: all
-	PriorityOrder      []string        `config:"priorityOrder"`               // what decides between destinations, first to last, of LATENCY, COST, DESTINATION, LOCATION; the last needs locationOrder
-	LocationOrder      []string        `config:"locationOrder"`               // locations, best first, for LOCATION in priorityOrder
-	CustomEventData    string          `config:"customEventData"`             // text in each event of a placement
-	NotificationTarget string          `config:"notificationTarget"`          // ARN of a topic, as sinks of events name it
+	Name         string        `config:"name" level:"common"`         // name of letters, digits and hyphens
+	Timeout      time.Duration `config:"timeout"`                     // how long a placement may wait, 10s to 600s
+	Destinations []string      `config:"destinations" level:"common"` // ids of fleets and aliases, best first
+	// LatencyPolicies are the policies that apply one after the other, by increasing maximum.
+	LatencyPolicies  []LatencyPolicy `config:"latencyPolicies"`
+	AllowedLocations []string        `config:"allowedLocations"` // locations that placements may use; empty: all
+	// PriorityOrder is the order of the criteria that decide between destinations: LATENCY, COST, DESTINATION
+	// and LOCATION. LOCATION needs locationOrder.
+	PriorityOrder   []string `config:"priorityOrder"`
+	LocationOrder   []string `config:"locationOrder"`   // locations, best first, for LOCATION in priorityOrder
+	CustomEventData string   `config:"customEventData"` // text in each event of a placement
+	// ARN of a topic, matched by the targets of event sinks
+	NotificationTarget string `config:"notificationTarget"`
 }
 
-// LatencyPolicy limits the latency that a player may have reported for a location.
+// LatencyPolicy limits the latency that players have reported for a location.
 type LatencyPolicy struct {
-	Maximum  int           `config:"maximum"`  // most latency, in ms
-	Duration time.Duration `config:"duration"` // how long the policy holds, in whole seconds; 0: until the timeout
+	Maximum  int           `config:"maximum"`  // maximum latency in ms
+	Duration time.Duration `config:"duration"` // how long the policy applies, in whole seconds; 0: until the timeout
 }
 
 var (

@@ -196,7 +196,7 @@ func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version s
 		if err := h.compiles(b, &f); err != nil {
 			return "", err
 		}
-		changed, err := messages.Do(ctx, h.system, catalog.ChangeScript{Request: messages.UpdateScript{ID: f.scriptID(), Wait: reloadWait}, Bundle: b})
+		changed, err := h.replaceScript(ctx, messages.UpdateScript{ID: f.scriptID(), Wait: reloadWait}, b)
 		switch {
 		case err != nil:
 			return "", err
@@ -208,6 +208,17 @@ func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version s
 		return catalog.Version(changed.Script), nil
 	}
 	return "", fmt.Errorf("host: fleet %s has no script of the configuration", id)
+}
+
+// replaceScript gives a script a new content, on all hosts of a cluster.
+func (h *Host) replaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle) (changed messages.UpdatedScript, err error) {
+	if h.node == nil {
+		return messages.Do(ctx, h.system, catalog.ChangeScript{Request: q, Bundle: b})
+	}
+	if q.Zip, err = b.Zip(); err != nil {
+		return changed, err
+	}
+	return messages.Do(ctx, h.doer(), q)
 }
 
 // compiles returns an error if a script cannot be compiled.

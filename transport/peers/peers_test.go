@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"troupe/actors/cluster"
 	"troupe/actors/cluster/clustertest"
@@ -220,6 +223,53 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("b was asked %d times", asked)
 		}
 	})
+}
+
+// CL-30: the certificate decides who a node is, and not what it says of itself.
+func TestImpostor(t *testing.T) {
+	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
+		o := s.c
+		o.Node = "b"
+		start(t, o, doer(func(context.Context, messages.Request) (any, error) { t.Error("c was asked"); return nil, nil }), addrB, 7)
+		err := hello(t, client(t, s.a), node("b", addrB))
+		wants(t, "c at the address of b", err, coord.ErrRefused)
+		wants(t, "c at the address of b", err, errOther)
+	})
+}
+
+// A connection that has ended unnoticed is replaced.
+func TestEndedConnection(t *testing.T) {
+	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
+		start(t, s.b, nothing, addrB, 7)
+		a, b := client(t, s.a), node("b", addrB)
+		wants(t, "the first call", hello(t, a, b), nil)
+		l := a.find(b)
+		_ = l.calls.Close()
+		synctest.Wait()
+		a.mu.Lock()
+		a.links[l.place] = l
+		a.mu.Unlock()
+		wants(t, "the next call", hello(t, a, b), nil)
+	})
+}
+
+func TestFailures(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx  context.Context
+		code codes.Code
+		sent bool
+		want error
+	}{
+		{t.Context(), codes.Unavailable, false, coord.ErrUnavailable}, {t.Context(), codes.Unavailable, true, coord.ErrUnknown},
+		{t.Context(), codes.Canceled, false, coord.ErrUnavailable}, {t.Context(), codes.Canceled, true, coord.ErrUnknown},
+		{t.Context(), codes.Internal, true, coord.ErrUnknown}, {t.Context(), codes.ResourceExhausted, true, coord.ErrUnknown},
+		{t.Context(), codes.FailedPrecondition, true, coord.ErrRefused}, {t.Context(), codes.Aborted, true, coord.ErrUnavailable},
+		{t.Context(), codes.DeadlineExceeded, true, context.DeadlineExceeded}, {over, codes.Unavailable, true, context.Canceled},
+	} {
+		wants(t, fmt.Sprint(c.code, c.sent), failure(c.ctx, node("b", addrB), c.sent, status.Error(c.code, "text")), c.want)
+	}
 }
 
 // hostCert is a certificate of the node's authority that names no node.

@@ -41,7 +41,10 @@ func Save(ctx context.Context, from Source, file string) (version string, err er
 			return "", fmt.Errorf("etcd: %w", err)
 		}
 	}
-	if err := answers(ctx, config); err != nil {
+	err = answers(ctx, config)
+	if config.TLS != nil && from.TLS.Cert == "" && errors.Is(err, context.DeadlineExceeded) {
+		return "", fmt.Errorf("etcd: %s does not answer without a certificate: %w", from.Endpoint, err)
+	} else if err != nil {
 		return "", fmt.Errorf("etcd: %s does not answer: %w", from.Endpoint, err)
 	}
 	if version, err = snapshot.NewV3(zap.NewNop()).Save(ctx, config, file); err != nil {

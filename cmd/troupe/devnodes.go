@@ -1,0 +1,88 @@
+//go:build !noetcdserver
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"troupe/transport"
+	"troupe/transport/etcd/member"
+	"troupe/transport/host"
+)
+
+// devNodesMax is the maximum number of hosts of troupe dev.
+const devNodesMax = 9
+
+// devCluster is the cluster of troupe dev --nodes: a member of etcd, and the hosts besides the first one. Its zero value is no cluster.
+type devCluster struct {
+	nodes  int
+	dir    string // data of etcd, deleted at the end
+	member *member.Member
+	hosts  []*host.Host
+}
+
+// newDevCluster starts etcd, and makes the host of a configuration the first one of a cluster. With one node it does nothing.
+func newDevCluster(cfg *host.Config, nodes int, s streams) (c *devCluster, err error) {
+	c = &devCluster{nodes: nodes}
+	if nodes == 1 {
+		return c, nil
+	}
+	if c.dir, err = os.MkdirTemp("", "troupe-dev-etcd-"); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c.member, err = member.Start(ctx, member.Options{
+		Dir: c.dir, Client: "http://127.0.0.1:0", Peer: "http://127.0.0.1:0", Quick: true, Log: newLog(host.Log{Level: "error"}, s.err, nil),
+	})
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	cfg.Cluster.Name, cfg.Cluster.Node = "dev", "dev-1"
+	cfg.Cluster.Etcd = host.EtcdUse{Endpoints: []string{c.member.Client()}}
+	cfg.Cluster.Peers.Addr = "127.0.0.1:0"
+	return c, nil
+}
+
+// startHosts starts the hosts besides the first one, on any ports.
+func (c *devCluster) startHosts(cfg host.Config, s streams) error {
+	for _, addr := range []*string{&cfg.API.Addr, &cfg.WebSocket.Addr, &cfg.Fast.Addr, &cfg.WSS.Addr, &cfg.DTLS.Addr, &cfg.KCP.Addr} {
+		if *addr != "" {
+			*addr = "127.0.0.1:0"
+		}
+	}
+	cfg.Store, cfg.Announce, cfg.Log.GameSessions.Dir = host.Store{Memory: true}, "", ""
+	for i := 2; i <= c.nodes; i++ {
+		cfg.Cluster.Node = fmt.Sprintf("dev-%d", i)
+		network := s.network
+		if network == nil {
+			network = transport.System
+		}
+		log := newLog(cfg.Log, s.err, nil).With().Str("node", cfg.Cluster.Node).Logger()
+		h, err := host.Start(host.Options{Config: cfg, Log: log, Network: network, Version: readBuild().version(), Dev: true})
+		if err != nil {
+			return err
+		}
+		c.hosts = append(c.hosts, h)
+		a := h.Addrs()
+		fmt.Fprintf(s.out, "%s: service API %s, WebSocket ws://%s\n", cfg.Cluster.Node, a.APIURL, a.WS)
+	}
+	return nil
+}
+
+// close ends the hosts besides the first one, and etcd.
+func (c *devCluster) close() {
+	for _, h := range c.hosts {
+		h.Close()
+	}
+	if c.member != nil {
+		c.member.Close()
+	}
+	if c.dir != "" {
+		_ = os.RemoveAll(c.dir)
+	}
+}

@@ -1,0 +1,517 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/actors/cluster"
+	"troupe/actors/fleet/catalog"
+	"troupe/actors/store"
+	"troupe/actors/store/shared"
+	"troupe/messages"
+	"troupe/messages/coord"
+	"troupe/transport/etcd"
+	"troupe/transport/peers"
+)
+
+// Cluster makes the host a node of a cluster, which has one service API over several hosts.
+type Cluster struct {
+	Name       string  `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
+	Node       string  `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
+	Generation int     `config:"generation"` // of the configured fleets, aliases and scripts; a higher one replaces them in the whole cluster
+	Etcd       EtcdUse `config:"etcd"`
+	Peers      Peers   `config:"peers"`
+}
+
+// EtcdUse is the coordinator of a cluster.
+type EtcdUse struct {
+	Endpoints    []string `config:"endpoints"`    // URLs of the members of etcd: http only on this machine
+	CA           string   `config:"ca"`           // certificates of the authority of etcd, PEM; empty: those of the system
+	Cert         string   `config:"cert"`         // certificate that etcd expects of its clients, PEM; empty: none
+	Key          string   `config:"key"`          // private key of cert, PEM; only its owner may have access
+	User         string   `config:"user"`         // user of etcd; empty: none
+	PasswordFile string   `config:"passwordFile"` // file with the password of the user; only its owner may have access
+}
+
+// Peers is the listener for the other nodes of a cluster.
+type Peers struct {
+	Addr      string `config:"addr"`      // host:port, port 0 for any
+	Advertise string `config:"advertise"` // host:port at which other nodes reach the listener; empty: its own address
+	CA        string `config:"ca"`        // certificate of the cluster's authority (troupe admin cluster init), PEM; empty: no TLS, on this machine only
+	Cert      string `config:"cert"`      // certificate of this node (troupe admin cluster cert), PEM
+	Key       string `config:"key"`       // private key of cert, PEM; only its owner may have access
+}
+
+func (v *checks) cluster(c *Cluster) {
+	if c.Name == "" {
+		return
+	}
+	v.err("cluster.name", coord.CheckName("cluster", c.Name))
+	if c.Node != "" {
+		v.err("cluster.node", coord.CheckName("node", c.Node))
+	}
+	v.that("cluster.generation", c.Generation >= 1, "must be at least 1")
+	v.that("cluster.etcd.endpoints", len(c.Etcd.Endpoints) > 0, "must name the members of etcd: troupe etcd runs one")
+	for _, e := range c.Etcd.Endpoints {
+		v.that("cluster.etcd.endpoints", strings.HasPrefix(e, "http://") || strings.HasPrefix(e, "https://"), "must be URLs: http://127.0.0.1:2379, or https and a host")
+	}
+	v.addr("cluster.peers.addr", c.Peers.Addr)
+	v.that("cluster.peers.ca", (c.Peers.CA == "") == (c.Peers.Cert == "") && (c.Peers.Cert == "") == (c.Peers.Key == ""), "goes with cert and key")
+}
+
+// clusterNode is this host's part in its cluster. It implements actors.Members.
+type clusterNode struct {
+	host        *Host
+	log         zerolog.Logger
+	keys        coord.Keys
+	name        string
+	coordinator *etcd.Client
+	listener    net.Listener
+	client      *peers.Client
+	server      *peers.Server
+	self        *cluster.Node
+	directory   *cluster.Directory
+	follower    *shared.Follower
+	incarnation atomic.Int64
+	term        atomic.Pointer[shared.Store] // of this node's term; nil: it does not lead
+	ctx         context.Context              // ends with the host
+	cancel      context.CancelFunc
+	work        sync.WaitGroup
+	ready       chan struct{} // closed once there is a System
+}
+
+const (
+	peerProtocol = 1 // version of the requests between nodes
+	nodeSchema   = 1 // version of the records
+	loadEvery    = time.Second
+	syncedMax    = time.Minute // maximum time that a start waits for the resources of the cluster
+
+	clusterSecret = "cluster" // of the store: the id of the cluster that it belongs to
+	pagesSecret   = "pages"   // of the cluster
+)
+
+// join makes the host a node of its cluster. The tree of actors is started afterwards.
+func (h *Host) join(o Options) (err error) {
+	c := o.Config.Cluster
+	if c.Name == "" {
+		return nil
+	}
+	n := &clusterNode{host: h, log: o.Log, keys: coord.KeysOf(c.Name), name: c.Node, ready: make(chan struct{})}
+	if n.name == "" {
+		if n.name, err = os.Hostname(); err != nil {
+			return fmt.Errorf("host: cluster.node: %w", err)
+		}
+		n.name, _, _ = strings.Cut(n.name, ".")
+	}
+	if err := coord.CheckName("node", n.name); err != nil {
+		return fmt.Errorf("host: cluster.node: %w", err)
+	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	h.node = n
+	if n.coordinator, err = c.Etcd.open(); err != nil {
+		return fmt.Errorf("host: cluster.etcd: %w", err)
+	}
+	if n.listener, err = o.listen(c.Peers.Addr); err != nil {
+		return fmt.Errorf("host: cluster.peers.addr: %w", err)
+	}
+	wire := peers.Options{Node: n.name, Network: o.Network, Count: h.count, Log: o.Log}
+	if c.Peers.CA != "" {
+		if wire.Certs, err = peers.LoadCerts(c.Name, n.name, peers.Files{CA: c.Peers.CA, Cert: c.Peers.Cert, Key: c.Peers.Key}); err != nil {
+			return fmt.Errorf("host: cluster.peers: %w", err)
+		}
+	}
+	n.client, n.server = peers.NewClient(wire), peers.NewServer(wire, n)
+	address := cmp.Or(c.Peers.Advertise, n.listener.Addr().String())
+	n.directory = cluster.NewDirectory(cluster.DirectoryOptions{
+		Coordinator: n.coordinator, Keys: n.keys, Node: n.name, Peers: address, Incarnation: n.incarnation.Load, Lost: n.lost,
+	})
+	n.follower = shared.NewFollower(n.coordinator, string(n.keys), n.replicate)
+	id, err := h.clusterID()
+	if err != nil {
+		return fmt.Errorf("host: cluster: %w", err)
+	}
+	n.self = cluster.New(cluster.Options{
+		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Cluster: c.Name, ClusterID: id,
+		Self: coord.Node{
+			Name: n.name, Peers: address, Locations: o.Config.locationNames(), Version: o.Version, Protocol: coord.Range{Low: peerProtocol, High: peerProtocol},
+			Schema: coord.Range{Low: nodeSchema, High: nodeSchema}, Generation: int64(c.Generation), Resources: o.Config.resourcesHash(),
+		},
+		Registered: n.registered, Lead: n.lead, Reap: n.reap,
+	})
+	n.work.Go(func() { h.served("peers", n.server.Serve(n.listener), o.OnFailure) })
+	if err := n.self.Start(n.ctx); err != nil {
+		return fmt.Errorf("host: %w", err)
+	}
+	if id == "" {
+		h.store.Commit([]store.Change{{Kind: store.Secret, ID: clusterSecret, Value: []byte(n.self.ClusterID())}}, nil)
+	}
+	if err := n.directory.Clear(n.ctx); err != nil {
+		return fmt.Errorf("host: cluster: the game sessions of the process before cannot be deleted from the directory: %w", err)
+	}
+	return nil
+}
+
+// clusterID returns the id of the cluster that the store belongs to, "" if it belongs to none yet.
+func (h *Host) clusterID() (id string, err error) {
+	_, err = h.store.Load(store.Secret, func(name string, value []byte) error {
+		if name == clusterSecret {
+			id = string(value)
+		}
+		return nil
+	})
+	return id, err
+}
+
+// follow begins to follow the resources of the cluster. It returns when the System has those of now.
+func (h *Host) follow(Options) error {
+	n := h.node
+	if n == nil {
+		return nil
+	}
+	close(n.ready)
+	n.work.Go(func() { n.follower.Run(n.ctx) })
+	n.work.Go(n.watch)
+	n.work.Go(n.report)
+	ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
+	defer cancel()
+	for n.follower.Synced(ctx) != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("host: cluster: etcd does not answer with the resources of the cluster within %v", syncedMax)
+		}
+	}
+	return nil
+}
+
+// leave ends the node's part in the cluster: its term, and its registration. Other nodes may still ask it.
+func (n *clusterNode) leave() {
+	if n.self != nil {
+		n.self.Close()
+	}
+}
+
+// close ends all that is left once the actors have stopped.
+func (n *clusterNode) close() {
+	n.cancel()
+	if n.server != nil {
+		n.server.Close()
+	}
+	n.work.Wait()
+	if n.directory != nil {
+		n.directory.Close()
+	}
+	if n.client != nil {
+		n.client.Close()
+	}
+	if n.listener != nil { // the server closes it only if it has served
+		n.listener.Close()
+	}
+	if n.coordinator != nil {
+		n.coordinator.Close()
+	}
+}
+
+// Do implements messages.Doer for the requests of other nodes.
+func (n *clusterNode) Do(ctx context.Context, q messages.Request) (any, error) {
+	switch q.(type) {
+	case coord.Hello, coord.Reach:
+		return n.self.Do(ctx, q)
+	}
+	select {
+	case <-n.ready:
+		return n.host.system.Do(ctx, q)
+	default:
+		return nil, messages.Errorf(messages.Unavailable, "node %s is starting", n.name)
+	}
+}
+
+// registered is called for each new incarnation of this node.
+func (n *clusterNode) registered(incarnation int64, _ coord.Lease) {
+	n.incarnation.Store(incarnation)
+	n.server.SetIncarnation(incarnation)
+	n.work.Go(func() { n.directory.Registered(n.ctx, incarnation) })
+}
+
+// lost ends a game session that was taken from this node.
+func (n *clusterNode) lost(id messages.GameSessionID) {
+	n.log.Warn().Str("game_session_id", string(id)).Msg("the cluster has taken this host for lost: a game session ends")
+	n.host.system.Send(messages.TerminateGameSession{GameSessionID: id, Force: true}, func(any, error) {})
+}
+
+// lead decides for the cluster until ctx ends or the term is over.
+func (n *clusterNode) lead(ctx context.Context, term int64) {
+	select {
+	case <-n.ready:
+	case <-ctx.Done():
+		return
+	}
+	ctx, over := context.WithCancel(ctx)
+	defer over()
+	var records *shared.Store
+	for records == nil {
+		var err error
+		records, err = shared.Open(ctx, shared.Options{Coordinator: n.coordinator, Prefix: string(n.keys), Term: n.holds(term), OnOver: over})
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			n.log.Warn().Err(err).Msg("the records of the cluster cannot be read yet")
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	n.term.Store(records)
+	n.host.system.BeginTerm(records)
+	n.postEvents(records)
+	<-ctx.Done()
+	n.host.system.EndTerm()
+	n.term.Store(nil)
+	records.End()
+}
+
+func (n *clusterNode) holds(term int64) coord.Condition {
+	return coord.Incarnation(n.keys.Lead(), term)
+}
+
+// postEvents delivers the events that the leader before has not delivered.
+func (n *clusterNode) postEvents(records *shared.Store) {
+	_, err := records.Load(store.Event, func(_ string, value []byte) error {
+		var e messages.Event
+		if json.Unmarshal(value, &e) == nil {
+			n.host.events.Post(e)
+		}
+		return nil
+	})
+	if err != nil && n.ctx.Err() == nil {
+		n.log.Error().Err(err).Msg("undelivered events of the cluster cannot be read")
+	}
+}
+
+func (n *clusterNode) reap(ctx context.Context, term int64, lost coord.Node) error {
+	return n.directory.Reap(ctx, lost.Name, n.holds(term))
+}
+
+// replicate passes changes of the catalog on, and waits until they are applied.
+func (n *clusterNode) replicate(changes []store.Change) {
+	applied := make(chan struct{})
+	n.host.system.Replicate(changes, func() { close(applied) })
+	select {
+	case <-applied:
+	case <-n.ctx.Done():
+	}
+}
+
+// watch tells the System which nodes there are, and when another one leads.
+func (n *clusterNode) watch() {
+	var names []string
+	var term int64
+	for {
+		v := n.self.View()
+		if now := n.Names(); !slices.Equal(now, names) || v.Term != term {
+			names, term = now, v.Term
+			n.host.system.MembersChanged(n.shares(v))
+		}
+		select {
+		case <-v.Replaced():
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+// shares returns the place of this node among the live nodes of each of its locations.
+func (n *clusterNode) shares(v *cluster.View) catalog.Shares {
+	shares := make(catalog.Shares)
+	for _, l := range v.Self.Locations {
+		var share catalog.Share
+		for _, m := range v.Members {
+			if m.State != cluster.Live && m.State != cluster.Adrift || !slices.Contains(m.Locations, l) {
+				continue
+			}
+			share.Of++
+			if m.Name < n.name {
+				share.Rank++
+			}
+		}
+		share.Of = max(1, share.Of) // this node may not be registered at the moment
+		shares[l] = share
+	}
+	return shares
+}
+
+// report tells the other nodes what room there is.
+func (n *clusterNode) report() {
+	tick := time.NewTicker(loadEvery)
+	defer tick.Stop()
+	for {
+		if rooms, err := messages.Do(n.ctx, n.host.system, messages.FleetRoomQuery{}); err == nil {
+			load := coord.Load{Players: int(n.host.count.Players.Total())}
+			for _, r := range rooms {
+				load.Places = append(load.Places, coord.Place{Fleet: string(r.FleetID), Location: r.Location, Room: r.Free, Live: r.GameSessions})
+			}
+			n.self.SetLoad(load)
+		}
+		select {
+		case <-tick.C:
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+// Others implements actors.Members.
+func (n *clusterNode) Others() (all []coord.Node) {
+	for _, m := range n.self.View().Members {
+		if (m.State == cluster.Live || m.State == cluster.Adrift) && m.Name != n.name {
+			all = append(all, m.Node)
+		}
+	}
+	return all
+}
+
+// Names implements actors.Members.
+func (n *clusterNode) Names() []string {
+	all := []string{n.name}
+	for _, o := range n.Others() {
+		all = append(all, o.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Leader implements actors.Members.
+func (n *clusterNode) Leader(ctx context.Context) (coord.Node, bool, error) {
+	leader, _, self, err := n.self.Leader(ctx)
+	return leader, self, err
+}
+
+// WithRoom implements actors.Members.
+func (n *clusterNode) WithRoom(f messages.FleetID, location string) []coord.Node {
+	all := n.self.View().WithRoom(f, location, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	for i := range all {
+		if all[i].Name == n.name {
+			all[i] = coord.Node{}
+		}
+	}
+	return all
+}
+
+// Owner implements actors.Members.
+func (n *clusterNode) Owner(ctx context.Context, id messages.GameSessionID, fresh bool) (owner coord.Node, self, found bool, err error) {
+	name, err := n.directory.Owner(ctx, coord.TagOf(id), fresh)
+	switch {
+	case err != nil || name == "":
+		return owner, false, false, err
+	case name == n.name:
+		return owner, true, true, nil
+	}
+	m := n.self.View().Member(name)
+	if m == nil || m.State != cluster.Live && m.State != cluster.Adrift {
+		return owner, false, false, fmt.Errorf("node %s, which runs it, does not answer", name)
+	}
+	return m.Node, false, true, nil
+}
+
+// Ended implements actors.Members. One that its node has ended itself is that node's, which knows more.
+func (n *clusterNode) Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, error) {
+	g, err := n.directory.Gone(ctx, coord.TagOf(id))
+	if err != nil || g == nil || g.Text == "" {
+		return nil, err
+	}
+	return cluster.Session(g), nil
+}
+
+// Synced implements actors.Members.
+func (n *clusterNode) Synced(ctx context.Context) error { return n.follower.Synced(ctx) }
+
+// options returns the part of the actors' options that makes them a node's; nil if there is no cluster.
+func (n *clusterNode) options(generation int) *actors.ClusterOptions {
+	if n == nil {
+		return nil
+	}
+	return &actors.ClusterOptions{Node: n.name, Generation: int64(generation), Members: n, Peers: n.client}
+}
+
+// doer answers the callers of the service API.
+func (h *Host) doer() messages.Doer {
+	if c := h.system.Cluster(); c != nil {
+		return c
+	}
+	return h.system
+}
+
+// term returns the records of this node's term, nil if the host does not lead a cluster.
+func (h *Host) term() *shared.Store {
+	if h.node == nil {
+		return nil
+	}
+	return h.node.term.Load()
+}
+
+// locationNames returns the names of the locations that this host serves.
+func (c *Config) locationNames() []string {
+	all := []string{c.Region}
+	for _, l := range c.Locations {
+		if l.Name != c.Region {
+			all = append(all, l.Name)
+		}
+	}
+	return all
+}
+
+// resourcesHash is the same for configurations with the same resources of the cluster.
+func (c *Config) resourcesHash() string {
+	text, err := json.Marshal([]any{c.Region, c.Account, c.Locations, c.Fleets, c.Aliases, c.Queues, c.Matchmaking})
+	if err != nil {
+		panic(err) // a bug: plain values
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+func (e *EtcdUse) open() (*etcd.Client, error) {
+	o := etcd.Options{Endpoints: e.Endpoints, User: e.User}
+	if e.PasswordFile != "" {
+		password, err := readSecret(e.PasswordFile)
+		if err != nil {
+			return nil, err
+		}
+		o.Password = password
+	}
+	if e.CA != "" || e.Cert != "" {
+		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if e.CA != "" {
+		text, err := os.ReadFile(e.CA)
+		if err != nil {
+			return nil, err
+		}
+		o.TLS.RootCAs = x509.NewCertPool()
+		if !o.TLS.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("ca: %s has no certificate in PEM", e.CA)
+		}
+	}
+	if e.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(e.Cert, e.Key)
+		if err != nil {
+			return nil, err
+		}
+		o.TLS.Certificates = []tls.Certificate{pair}
+	}
+	return etcd.Open(o)
+}
