@@ -69,6 +69,7 @@ const (
 	silentMax  = time.Second            // how long lists wait for each node
 	searchMax  = 500 * time.Millisecond // how long searches wait for each node
 	createsMax = 4                      // maximum number of nodes that are tried for a new game session
+	decideMax  = 10 * time.Second       // maximum time for the leader's decision, which etcd makes durable
 	hopsMax    = 3                      // maximum number of nodes that are asked one after the other for a game session
 )
 
@@ -130,14 +131,26 @@ func (c *Cluster) sync(ctx context.Context) {
 }
 
 func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error) {
-	leader, self, err := c.members.Leader(ctx)
+	limit := decideMax
+	if u, is := q.(messages.UpdateScript); is {
+		limit += max(u.Wait, catalog.UpdateWait)
+	}
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	leader, self, err := c.members.Leader(within)
+	var answer any
 	switch {
 	case err != nil:
-		return nil, messages.Errorf(messages.Internal, "no node of the cluster leads at the moment: %v", err)
+		err = messages.Errorf(messages.Internal, "no node of the cluster leads at the moment: %v", err)
 	case self:
-		return c.local.Do(ctx, q)
+		answer, err = c.local.Do(within, q)
+	default:
+		answer, err = c.call(within, leader, q)
 	}
-	return c.call(ctx, leader, q)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return nil, messages.Errorf(messages.Internal, "the leader of the cluster does not answer within %v: etcd may be away", limit)
+	}
+	return answer, err
 }
 
 // call sends a request to another node and returns the answer.

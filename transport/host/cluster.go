@@ -82,7 +82,8 @@ type clusterNode struct {
 	log         zerolog.Logger
 	keys        coord.Keys
 	name        string
-	coordinator *etcd.Client
+	coordinator cluster.Coordinator
+	etcd        *etcd.Client // nil: the coordinator is another one
 	listener    net.Listener
 	client      *peers.Client
 	server      *peers.Server
@@ -125,8 +126,11 @@ func (h *Host) join(o Options) (err error) {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	h.node = n
-	if n.coordinator, err = c.Etcd.open(); err != nil {
-		return fmt.Errorf("host: cluster.etcd: %w", err)
+	if n.coordinator = o.Coordinator; n.coordinator == nil {
+		if n.etcd, err = c.Etcd.open(); err != nil {
+			return fmt.Errorf("host: cluster.etcd: %w", err)
+		}
+		n.coordinator = n.etcd
 	}
 	if n.listener, err = o.listen(c.Peers.Addr); err != nil {
 		return fmt.Errorf("host: cluster.peers.addr: %w", err)
@@ -222,8 +226,8 @@ func (n *clusterNode) close() {
 	if n.listener != nil { // the server closes it only if it has served
 		n.listener.Close()
 	}
-	if n.coordinator != nil {
-		n.coordinator.Close()
+	if n.etcd != nil {
+		n.etcd.Close()
 	}
 }
 

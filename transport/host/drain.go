@@ -87,6 +87,7 @@ func (h *Host) CancelDrain(ctx context.Context) error {
 		return err
 	}
 	d.until = time.Time{}
+	h.setDraining(false)
 	h.count.Draining.Store(0)
 	h.ops.SetReady(true)
 	h.log.Info().Msg("the drain is cancelled: the host takes new game sessions again")
@@ -146,8 +147,16 @@ func (h *Host) beginDrain(grace time.Duration) *drain {
 	}
 	d.tells = all.running == 0
 	all.running++
+	h.setDraining(true)
 	h.system.Send(messages.Drain{Grace: grace}, func(_ any, err error) { d.over <- err })
 	return d
+}
+
+// setDraining tells the other hosts of the cluster that this one takes no new game sessions, and leads no longer.
+func (h *Host) setDraining(on bool) {
+	if h.node != nil {
+		h.node.self.SetDraining(on)
+	}
 }
 
 // run waits for the end of the drain and stops the host.

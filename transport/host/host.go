@@ -14,6 +14,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/bans"
+	"troupe/actors/cluster"
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
@@ -53,6 +54,8 @@ type Options struct {
 	// Network opens all sockets except those of Node.js, and connects to webhooks. Nil means the network of
 	// the operating system.
 	Network transport.Network
+	// Coordinator is the coordinator of a cluster. Nil means the etcd of cluster.etcd.
+	Coordinator cluster.Coordinator
 	// SetLogLevel changes the level of Log. Reload calls it. Nil means that the level cannot be changed.
 	SetLogLevel func(zerolog.Level)
 }

@@ -80,8 +80,8 @@ const (
 	fleetLocationsMax = 100
 	// terminatedKeep is how long a TERMINATED fleet is kept (service-api.md 2.3).
 	terminatedKeep = 24 * time.Hour
-	// updateWait is how long the answer to an update waits for processes to run the new content.
-	updateWait = 10 * time.Second
+	// UpdateWait is how long the answer to an update waits for processes to run the new content.
+	UpdateWait = 10 * time.Second
 )
 
 // Catalog owns the resources. Only one goroutine may use it: the caller of New until the fleet actor is spawned, and

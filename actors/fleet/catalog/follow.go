@@ -192,7 +192,7 @@ func (c *Catalog) followScript(id messages.ScriptID, stored *scriptRecord, conte
 		s.missing = errNotThere
 	}
 	c.follower.scripts[id] = &messages.ScriptReport{ScriptID: id, Contents: stored.Script.Contents}
-	c.o.Listener.ContentChanged(id, updateWait, func(refused []string, pending bool) {
+	c.o.Listener.ContentChanged(id, UpdateWait, func(refused []string, pending bool) {
 		if r := c.follower.scripts[id]; r != nil && r.Contents == stored.Script.Contents {
 			r.Refused, r.Tried = refused, !pending
 			c.reportSoon()

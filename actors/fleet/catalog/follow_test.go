@@ -287,7 +287,7 @@ func TestAnUpdateWaitsForAllNodes(t *testing.T) {
 		w.lost.Store(true)
 		start := time.Now()
 		u = decided[messages.UpdatedScript](w, newContent(script.ID, "three"))
-		if !u.Loading || time.Since(start) != updateWait+time.Second {
+		if !u.Loading || time.Since(start) != UpdateWait+time.Second {
 			t.Errorf("without reports, the update is answered %+v after %v", u, time.Since(start))
 		}
 		w.lost.Store(false)

@@ -117,7 +117,7 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, messages.UpdatedS
 		return ledger.Entry{Changes: append([]store.Change{next.put()}, contents...), Claim: ledger.Claim{Bytes: size(b)}, Apply: func() {
 			s.record, s.bundle, s.key, s.ran, s.good, s.missing = next.record, next.bundle, next.key, next.ran, next.good, nil
 			c.context.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-			c.o.Listener.ContentChanged(changed.ID, cmp.Or(q.Wait, updateWait), func(refused []string, pending bool) {
+			c.o.Listener.ContentChanged(changed.ID, cmp.Or(q.Wait, UpdateWait), func(refused []string, pending bool) {
 				m.Reply(messages.UpdatedScript{Script: &changed, Refused: refused, Loading: pending}, nil)
 			})
 		}}, nil

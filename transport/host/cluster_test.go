@@ -1,0 +1,196 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest/assert"
+	"troupe/actors/cluster/clustertest"
+	"troupe/actors/script/bundle"
+	"troupe/messages"
+)
+
+// hosts are whole hosts in a bubble that are one cluster over a coordinator in memory.
+type hosts struct {
+	*testing.T
+	coordinator *clustertest.Store
+	all         []*testHost
+}
+
+func clustered(t *testing.T, n int, test func(c *hosts)) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &hosts{T: t, coordinator: clustertest.NewStore()}
+		network := memory(t)
+		t.Cleanup(c.coordinator.Close)
+		for i := range n {
+			o := Options{Config: config(t), Coordinator: c.coordinator.Client(), Network: network}
+			o.Config.Cluster.Name, o.Config.Cluster.Node = "test", fmt.Sprint("node-", i)
+			o.Config.Cluster.Etcd.Endpoints, o.Config.Cluster.Peers.Addr = []string{"http://127.0.0.1:1"}, "127.0.0.1:0"
+			o.Config.Fleets[0].GameSessionsMax = 5
+			c.all = append(c.all, begin(t, o))
+		}
+		time.Sleep(5 * time.Second) // for the loads of all
+		test(c)
+	})
+}
+
+// asked has a request answered at the i-th host, for all hosts.
+func asked[A any](c *hosts, i int, q messages.RequestOf[A]) A {
+	c.Helper()
+	a, err := messages.Do(c.Context(), c.all[i].doer(), q)
+	if err != nil {
+		c.Fatalf("%T at host %d: %v", q, i, err)
+	}
+	return a
+}
+
+func (c *hosts) refused(i int, code messages.ErrorCode, q messages.Request) {
+	c.Helper()
+	if _, err := c.all[i].doer().Do(c.Context(), q); !errors.Is(err, &messages.Error{Code: code}) {
+		c.Errorf("%T at host %d: the error is %v, want %v", q, i, err, code)
+	}
+}
+
+func (c *hosts) create(i int) *messages.GameSession {
+	c.Helper()
+	return asked(c, i, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
+}
+
+func (c *hosts) ends(i int, id messages.PlacementID) messages.PlacementStatus {
+	c.Helper()
+	time.Sleep(2 * time.Second)
+	return asked(c, i, messages.PlacementQuery{ID: id}).Status
+}
+
+// Whichever host is asked, the answer is the same, and work goes to all of them.
+func TestACluster(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		on := map[int]int{}
+		var games []messages.GameSessionID
+		for i := range 15 {
+			g := c.create(i % 3)
+			on[g.Port]++
+			games = append(games, g.ID)
+		}
+		for port, n := range on { // CL-10
+			assert.Equal(c, fmt.Sprint("game sessions at port ", port), n, 5)
+		}
+		time.Sleep(2 * time.Second)
+		c.refused(1, messages.FleetCapacityExceeded, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
+		for i := range c.all {
+			assert.Equal(c, "found", asked(c, i, messages.FindGameSessions{Filter: "maximumSessions = 4"}).Matched, 15)
+			for _, id := range games {
+				assert.Equal(c, "status", asked(c, i, messages.GameSessionQuery{ID: id}).Status, messages.GameSessionActive)
+			}
+		}
+		seats := asked(c, 2, messages.CreatePlayerSessions{GameSessionID: games[0], Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+		assert.Equal(c, "player sessions", len(asked(c, 0, messages.PlayerSessionQuery{PlayerSessionID: seats[0].ID})), 1)
+		asked(c, 1, messages.TerminateGameSession{GameSessionID: games[0], Force: true})
+		time.Sleep(3 * time.Second)
+		asked(c, 2, messages.StartPlacement{ID: "p", Queue: "queue-dev", MaxPlayers: 2}) // in the place that has become free
+		assert.Equal(c, "placement", c.ends(0, "p"), messages.PlacementFulfilled)
+	})
+}
+
+// A script that is uploaded at one host runs on all, and a new version of it, too.
+func TestAScriptOfACluster(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		upload := func(text string) []byte {
+			zip, err := (&bundle.Bundle{Files: map[string][]byte{"main.js": []byte(text)}}).Zip()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return zip
+		}
+		s := asked(c, 0, messages.CreateScript{Name: "s", Version: "1", Zip: upload("exports.ssExports = {init() {}, onProcessStarted: () => true}")})
+		f := asked(c, 1, messages.CreateFleet{Name: "f", ScriptID: s.ID, Locations: []string{"us-east-1"}, Runtime: messages.RuntimeConfiguration{
+			Processes: []messages.ServerProcess{{LaunchPath: "main.js", Concurrent: 2}},
+		}})
+		time.Sleep(5 * time.Second)
+		on := map[int]int{}
+		for i := range 6 {
+			g := asked(c, i%3, messages.CreateGameSession{FleetID: f.ID, MaxPlayers: 2})
+			assert.Equal(c, "version", g.ScriptVersion, "1 (1)")
+			on[g.Port]++
+		}
+		assert.Equal(c, "hosts with game sessions", len(on), 3)
+		u := asked(c, 2, messages.UpdateScript{ID: s.ID, Version: "2", Zip: upload("exports.ssExports = {init() {}, onProcessStarted: () => true, x: 1}")})
+		if u.Loading || len(u.Refused) > 0 {
+			t.Errorf("the update is %+v", u)
+		}
+		bad := asked(c, 0, messages.UpdateScript{ID: s.ID, Version: "3", Zip: upload("throw new Error('bad')")})
+		if bad.Loading || len(bad.Refused) != 1 {
+			t.Errorf("the update that does not run is %+v", bad)
+		}
+		asked(c, 0, messages.DeleteFleet{ID: f.ID})
+		time.Sleep(30 * time.Second)
+		for i := range c.all {
+			for _, fleet := range asked(c, i, messages.FleetQuery{}) {
+				if fleet.ID == f.ID {
+					assert.Equal(c, "status", fleet.Status, messages.FleetTerminated)
+				}
+			}
+		}
+	})
+}
+
+// The leader drains: another one leads within a second, and goes on with what waits.
+func TestALeaderDrains(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		leader, next := 0, 0
+		for i, h := range c.all {
+			if h.node.self.View().Leads {
+				leader, next = i, (i+1)%3
+			}
+		}
+		for range 15 {
+			c.create(next)
+		}
+		asked(c, next, messages.StartPlacement{ID: "waits", Queue: "queue-dev", MaxPlayers: 2})
+		time.Sleep(time.Second)
+		go c.all[leader].Drain(c.Context())
+		time.Sleep(time.Second)
+		if v := c.all[next].node.self.View(); v.Leader == "" || v.Leader == c.all[leader].node.name {
+			t.Errorf("node %q leads", v.Leader)
+		}
+		time.Sleep(10 * time.Second)
+		assert.Equal(c, "placement", c.ends(next, "waits"), messages.PlacementPending)
+		all := asked(c, next, messages.FindGameSessions{Status: messages.GameSessionActive}).GameSessions
+		assert.Equal(c, "game sessions of the others", len(all), 10)
+		asked(c, next, messages.TerminateGameSession{GameSessionID: all[0].ID, Force: true})
+		assert.Equal(c, "placement", c.ends(next, "waits"), messages.PlacementFulfilled)
+	})
+}
+
+// CL-111, in part: while the coordinator is away, running games are not affected, and what needs it is refused.
+func TestWithoutACoordinator(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		var games []messages.GameSessionID
+		for i := range 9 {
+			games = append(games, c.create(i%3).ID)
+		}
+		time.Sleep(2 * time.Second)
+		c.coordinator.SetAway(true)
+		time.Sleep(20 * time.Second)
+		for i := range 3 {
+			assert.Equal(c, "found", asked(c, i, messages.FindGameSessions{Status: messages.GameSessionActive}).Matched, 9)
+			for _, id := range games {
+				asked(c, i, messages.CreatePlayerSessions{GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: messages.PlayerID(fmt.Sprint("p", i))}}})
+			}
+			c.refused(i, messages.Internal, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4})
+			c.refused(i, messages.Internal, messages.CreateAlias{Name: "a", FleetID: "fleet-dev"})
+		}
+		time.Sleep(30 * time.Second)
+		c.coordinator.SetAway(false)
+		time.Sleep(10 * time.Second)
+		for i := range 3 {
+			a := asked(c, i, messages.CreateAlias{Name: "b", FleetID: "fleet-dev"})
+			assert.Equal(c, "alias", asked(c, 0, messages.AliasQuery{ID: a.ID})[0].Name, "b")
+			c.create(i)
+		}
+		assert.Equal(c, "found", asked(c, 1, messages.FindGameSessions{Status: messages.GameSessionActive}).Matched, 12)
+	})
+}
