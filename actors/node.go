@@ -71,7 +71,7 @@ func (s *System) EndTerm() {
 // Replicate applies durable changes of the catalog. It must be called in the order of the changes. done is called once
 // the changes are visible; it may be nil.
 func (s *System) Replicate(changes []store.Change, done func()) {
-	s.fleet.Tell(catalog.Replicated{Changes: changes, Done: done})
+	s.fleet.Tell(catalog.NewReplicated(changes, done))
 }
 
 // MembersChanged says that nodes have joined or left, or that another node leads. shares are this node's Shares of the

@@ -99,9 +99,7 @@ func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done fu
 		return
 	}
 	d.work.Go(func() {
-		d.claims <- struct{}{}
 		incarnation, changed, err := d.claim(tag, own)
-		<-d.claims
 		d.mu.Lock()
 		d.waiting--
 		if own.changed, own.record.Incarnation = changed, incarnation; err == nil {
@@ -125,6 +123,11 @@ func (d *Directory) claim(tag coord.Tag, own *ownGame) (incarnation, changed int
 	record := own.record
 	ctx, cancel := context.WithTimeout(d.ctx, claimTime)
 	defer cancel()
+	select {
+	case d.claims <- struct{}{}:
+		defer func() { <-d.claims }()
+	case <-ctx.Done():
+	}
 	var p pause
 	for ; ctx.Err() == nil; p.rest(ctx) {
 		if record.Incarnation = d.o.Incarnation(); record.Incarnation == 0 {
@@ -445,7 +448,7 @@ func (d *Directory) take(ctx context.Context, node string, when []coord.Conditio
 			}
 			conditions = append(conditions, coord.Unchanged(d.o.Keys.Game(tag), there.changed))
 			changes = append(changes, coord.Delete(d.o.Keys.Game(tag)))
-			if text != "" {
+			if text != "" || there.record.Token != "" {
 				changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: there.record, Ended: time.Now(), Text: text})))
 			}
 		}

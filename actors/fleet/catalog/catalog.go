@@ -264,7 +264,9 @@ func (c *Catalog) allFleets(record func(*fleet) *messages.Fleet) []*messages.Fle
 	c.forgetFleets()
 	all := make([]*messages.Fleet, 0, len(c.fleets))
 	for _, f := range c.fleets {
-		all = append(all, record(f))
+		if !f.removed {
+			all = append(all, record(f))
+		}
 	}
 	slices.SortFunc(all, func(a, b *messages.Fleet) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return all

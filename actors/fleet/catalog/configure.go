@@ -97,6 +97,7 @@ func (c *Catalog) configureFleet(configured *messages.Fleet) {
 	if len(f.events) == 0 {
 		f.events.add(n.Created, EventCreated, "the fleet was created")
 	}
+	c.deleted = slices.DeleteFunc(c.deleted, func(o *fleet) bool { return o.record.ID == n.ID })
 	c.fleets[n.ID] = f
 	c.first = append(c.first, []store.Change{f.put()})
 }

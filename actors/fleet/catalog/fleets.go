@@ -13,6 +13,7 @@ import (
 type fleet struct {
 	record     *messages.Fleet
 	own        *messages.Fleet // only in a catalog that follows a Leader: the record with this node's share of the process groups
+	removed    bool            // in a catalog that follows: the cluster has no record of it, but this node still has game sessions of it
 	events     events
 	configured bool // the fleet is in the configuration, which creates it again at each start
 }
@@ -250,6 +251,10 @@ func (c *Catalog) onDeleteFleet(m stage.Request[messages.DeleteFleet, stage.None
 func (c *Catalog) Emptied(id messages.FleetID) {
 	f := c.fleets[id]
 	if f == nil || f.record.Status != messages.FleetDeleting {
+		return
+	}
+	if c.follower != nil && f.removed {
+		c.forgetFollowed(id)
 		return
 	}
 	if c.follower != nil {

@@ -42,10 +42,11 @@ const (
 // Messages to a fleet actor whose catalog follows a Leader.
 type (
 	// Replicated holds changes of the catalog's records, in order. The changes of one transaction are in the same
-	// message. Done is called once the changes have been applied; it may be nil.
+	// message. NewReplicated makes it. Done is called once the changes have been applied; it may be nil.
 	Replicated struct {
-		Changes []store.Change
-		Done    func()
+		changes  []store.Change
+		contents map[string]content // of scripts, by their keys
+		done     func()
 	}
 	// Shares maps each location that this node serves to the node's Share of it.
 	Shares map[string]Share
@@ -55,6 +56,23 @@ type (
 	reportTimer struct{}
 	reportDone  struct{ err error }
 )
+
+type content struct {
+	bundle *bundle.Bundle
+	err    error
+}
+
+// NewReplicated returns a message with changes. It unpacks the contents of scripts, which may take long.
+func NewReplicated(changes []store.Change, done func()) Replicated {
+	m := Replicated{changes: changes, contents: make(map[string]content), done: done}
+	for _, c := range changes {
+		if c.Kind == store.Content && c.Value != nil {
+			b, err := bundle.FromZip(c.Value, restoredMax)
+			m.contents[c.ID] = content{b, err}
+		}
+	}
+	return m
+}
 
 // Share is the rank of a node among the Of nodes that serve a location, sorted by name.
 type Share struct{ Rank, Of int }
@@ -85,9 +103,9 @@ func (c *Catalog) receiveFollower(msg any) bool {
 	}
 	switch m := msg.(type) {
 	case Replicated:
-		c.replicate(m.Changes)
-		if m.Done != nil {
-			m.Done()
+		c.replicate(m)
+		if m.done != nil {
+			m.done()
 		}
 	case Shares:
 		c.setShares(m)
@@ -103,29 +121,23 @@ func (c *Catalog) receiveFollower(msg any) bool {
 	return true
 }
 
-// replicate applies changes that the Leader has decided on. It applies contents before the scripts that refer to them,
-// and scripts before their fleets.
-func (c *Catalog) replicate(changes []store.Change) {
-	contents := make(map[string]*bundle.Bundle)
-	for _, kind := range []store.Kind{store.Location, store.Content, store.Script, store.Fleet, store.Alias} {
-		for _, change := range changes {
+// replicate applies changes that the Leader has decided on. It applies scripts before the fleets that run them.
+func (c *Catalog) replicate(m Replicated) {
+	for _, kind := range []store.Kind{store.Location, store.Script, store.Fleet, store.Alias} {
+		for _, change := range m.changes {
 			if change.Kind == kind {
-				c.follow(change, contents)
+				c.follow(change, m.contents)
 			}
 		}
 	}
 }
 
 // follow applies one change. If a record cannot be read, the error is logged and the old state is kept.
-func (c *Catalog) follow(change store.Change, contents map[string]*bundle.Bundle) {
+func (c *Catalog) follow(change store.Change, contents map[string]content) {
 	var err error
 	switch change.Kind {
 	case store.Location:
 		err = decode(change, c.followLocation)
-	case store.Content:
-		if change.Value != nil {
-			contents[change.ID], err = bundle.FromZip(change.Value, restoredMax)
-		}
 	case store.Script:
 		err = decode(change, func(id string, s *scriptRecord) { c.followScript(messages.ScriptID(id), s, contents) })
 	case store.Fleet:
@@ -170,7 +182,7 @@ func (c *Catalog) followAlias(id string, stored *aliasRecord) {
 	c.aliases[messages.AliasID(id)] = &stored.Alias
 }
 
-func (c *Catalog) followScript(id messages.ScriptID, stored *scriptRecord, contents map[string]*bundle.Bundle) {
+func (c *Catalog) followScript(id messages.ScriptID, stored *scriptRecord, contents map[string]content) {
 	s := c.scripts[id]
 	switch {
 	case stored == nil:
@@ -188,7 +200,8 @@ func (c *Catalog) followScript(id messages.ScriptID, stored *scriptRecord, conte
 		return
 	}
 	s.key = stored.Key
-	if s.bundle, s.missing = contents[s.contentKey()], nil; s.bundle == nil {
+	newest := contents[s.contentKey()]
+	if s.bundle, s.missing = newest.bundle, newest.err; s.bundle == nil && s.missing == nil {
 		s.missing = errNotThere
 	}
 	c.follower.scripts[id] = &messages.ScriptReport{ScriptID: id, Contents: stored.Script.Contents}
@@ -203,26 +216,45 @@ func (c *Catalog) followScript(id messages.ScriptID, stored *scriptRecord, conte
 func (c *Catalog) followFleet(id messages.FleetID, stored *fleetRecord) {
 	f := c.fleets[id]
 	if stored == nil {
-		if f != nil {
-			delete(c.fleets, id)
-			delete(c.follower.fleets, id)
-			c.o.Listener.FleetForgotten(id)
+		if f != nil && !f.removed {
+			c.removeFollowed(f)
 		}
 		return
 	}
-	first := f == nil
-	if first {
+	if f == nil {
 		f = new(fleet)
 		c.fleets[id] = f
 	}
 	was := f.own
-	f.record, f.events = &stored.Fleet, stored.Events
+	f.record, f.events, f.removed = &stored.Fleet, stored.Events, false
 	c.setOwn(f)
-	if first {
+	if was == nil || closed(was) && !closed(f.own) {
+		delete(c.follower.fleets, id)
 		c.reviveFollowed(f)
 		return
 	}
 	c.tellChanged(f, was)
+}
+
+// closed reports whether a fleet has no processes any more.
+func closed(f *messages.Fleet) bool {
+	return f.Status == messages.FleetDeleting || f.Status == messages.FleetTerminated
+}
+
+// removeFollowed ends what this node has of a fleet whose record is gone, and forgets the fleet once it has no game sessions. They may still
+// run if the cluster's coordinator was restored from a backup.
+func (c *Catalog) removeFollowed(f *fleet) {
+	gone := *f.record
+	gone.Status = messages.FleetDeleting
+	f.record, f.removed = &gone, true
+	c.setOwn(f)
+	c.o.Listener.FleetClosed(f.own)
+}
+
+func (c *Catalog) forgetFollowed(id messages.FleetID) {
+	delete(c.fleets, id)
+	delete(c.follower.fleets, id)
+	c.o.Listener.FleetForgotten(id)
 }
 
 // setOwn computes f.own, this node's view of a fleet, and passes it to the Listener.

@@ -72,7 +72,7 @@ func (s spread) Commit(changes []store.Change, done func(error)) {
 	s.Store.Commit(changes, func(err error) {
 		if err == nil {
 			for _, n := range s.w.nodes {
-				n.ref.Tell(Replicated{Changes: changes})
+				n.ref.Tell(NewReplicated(changes, nil))
 			}
 		}
 		if done != nil {
@@ -123,7 +123,7 @@ func (w *followers) join(name string) *node {
 			all = append(all, store.Change{Kind: kind, ID: id, Value: value})
 		}
 	}
-	n.ref.Tell(Replicated{Changes: all})
+	n.ref.Tell(NewReplicated(all, nil))
 	w.share()
 	return n
 }

@@ -17,7 +17,7 @@ type Leader struct {
 	*Catalog
 	names   func() []string
 	nodes   map[string]bool // nodes that are alive
-	reports map[string]messages.ReportFleets
+	reports map[string]report
 	updates []*contentUpdate
 }
 
@@ -38,7 +38,7 @@ type contentUpdateDue struct{ u *contentUpdate }
 // store. Otherwise the records in the store stay as they are. names returns the names of the nodes that are alive; any
 // goroutine may call it.
 func NewLeader(o Options, generation int64, names func() []string) (*Leader, error) {
-	l := &Leader{names: names, nodes: make(map[string]bool), reports: make(map[string]messages.ReportFleets)}
+	l := &Leader{names: names, nodes: make(map[string]bool), reports: make(map[string]report)}
 	o.Listener = l
 	configured := o
 	o.Fleets, o.Aliases, o.Scripts = nil, nil, nil
@@ -122,32 +122,53 @@ func (l *Leader) onNodesChanged() {
 	for _, name := range l.names() {
 		l.nodes[name] = true
 	}
-	maps.DeleteFunc(l.reports, func(name string, _ messages.ReportFleets) bool { return !l.nodes[name] })
+	if len(l.reports) > 2*len(l.nodes)+absentMax {
+		maps.DeleteFunc(l.reports, func(name string, _ report) bool { return !l.nodes[name] })
+	}
 	l.judge()
 }
 
+// absentMax is the number of reports from nodes that are not alive that are kept: such a node may return without another report.
+const absentMax = 16
+
+// report is the last report of a node.
+type report struct {
+	fleets  map[messages.FleetID]messages.FleetReport
+	scripts map[messages.ScriptID]messages.ScriptReport
+}
+
 func (l *Leader) onReport(q messages.ReportFleets) {
-	if !l.nodes[q.Node] {
-		return
-	}
 	for _, e := range q.Events {
 		l.FleetEvent(e.FleetID, e.Code, e.Message)
 	}
-	q.Events = nil
-	l.reports[q.Node] = q
+	r := report{make(map[messages.FleetID]messages.FleetReport, len(q.Fleets)), make(map[messages.ScriptID]messages.ScriptReport, len(q.Scripts))}
+	for _, f := range q.Fleets {
+		r.fleets[f.FleetID] = f
+	}
+	for _, s := range q.Scripts {
+		r.scripts[s.ScriptID] = s
+	}
+	l.reports[q.Node] = r
 	l.judge()
+}
+
+// alive iterates over the reports of the nodes that are alive.
+func (l *Leader) alive(yield func(report) bool) {
+	for name := range l.nodes {
+		if r, reported := l.reports[name]; reported && !yield(r) {
+			return
+		}
+	}
 }
 
 // judge derives the status of fleets and scripts from the nodes' reports.
 func (l *Leader) judge() {
 	for id, f := range l.fleets {
 		runs, fails, empty := 0, 0, 0
-		for _, q := range l.reports {
-			if i := slices.IndexFunc(q.Fleets, func(r messages.FleetReport) bool { return r.FleetID == id }); i >= 0 {
-				runs += count(q.Fleets[i].Runs)
-				fails += count(q.Fleets[i].Fails)
-				empty += count(q.Fleets[i].Empty)
-			}
+		for r := range l.alive {
+			runs += count(r.fleets[id].Runs)
+			fails += count(r.fleets[id].Fails)
+			empty += count(r.fleets[id].Empty)
 		}
 		switch {
 		case f.record.Status == messages.FleetDeleting && len(l.nodes) > 0 && empty == len(l.nodes):
@@ -172,15 +193,10 @@ func count(yes bool) int {
 
 func (l *Leader) judgeScript(id messages.ScriptID, contents int) {
 	runs, everywhere, tried := 0, 0, 0
-	var refused []string
-	for _, q := range l.reports {
-		i := slices.IndexFunc(q.Scripts, func(r messages.ScriptReport) bool { return r.ScriptID == id && r.Contents == contents })
-		if i < 0 {
-			continue
+	for r := range l.alive {
+		if s := r.scripts[id]; s.Contents == contents {
+			runs, everywhere, tried = runs+count(s.Runs), everywhere+count(s.Everywhere), tried+count(s.Tried)
 		}
-		r := q.Scripts[i]
-		runs, everywhere, tried = runs+count(r.Runs), everywhere+count(r.Everywhere), tried+count(r.Tried)
-		refused = append(refused, r.Refused...)
 	}
 	if runs > 0 {
 		l.ContentRuns(id, everywhere == len(l.nodes))
@@ -200,11 +216,9 @@ func (l *Leader) endUpdate(u *contentUpdate, pending bool) {
 	}
 	l.updates = slices.Delete(l.updates, i, i+1)
 	var refused []string
-	for _, q := range l.reports {
-		for _, r := range q.Scripts {
-			if r.ScriptID == u.script && r.Contents == u.contents {
-				refused = append(refused, r.Refused...)
-			}
+	for r := range l.alive {
+		if s := r.scripts[u.script]; s.Contents == u.contents {
+			refused = append(refused, s.Refused...)
 		}
 	}
 	slices.Sort(refused)
