@@ -3,10 +3,12 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/messages"
 	"troupe/messages/coord"
@@ -27,9 +29,9 @@ type Members interface {
 	// Owner returns the node that runs a game session. It uses a cached answer unless fresh is true, in which case it
 	// asks the coordinator. found is false if no node runs the game session. self says that this node runs it.
 	Owner(ctx context.Context, id messages.GameSessionID, fresh bool) (owner coord.Node, self, found bool, err error)
-	// Ended returns the record of a game session that ended because its host did. It returns nil if there is no such
-	// record.
-	Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, error)
+	// Ended returns the record of a game session that has ended with its host, and the fingerprint of the request that created it with a
+	// token. The record is nil if there is no such game session.
+	Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error)
 	// Synced returns when this node's copy of the catalog contains all changes that were answered before the call.
 	Synced(ctx context.Context) error
 }
@@ -47,6 +49,7 @@ type Cluster struct {
 	peers   Caller
 	ctx     context.Context // cancelled when the System closes
 	cancel  context.CancelFunc
+	closing sync.RWMutex   // held while work begins, and while ctx is cancelled
 	work    sync.WaitGroup // counts the goroutines of Send and rooms
 	rooms   rooms
 }
@@ -60,7 +63,9 @@ func newCluster(local *System, o *ClusterOptions) *Cluster {
 }
 
 func (c *Cluster) close() {
+	c.closing.Lock() // no further work begins
 	c.cancel()
+	c.closing.Unlock()
 	c.work.Wait()
 }
 
@@ -106,11 +111,15 @@ func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
 
 // Send implements messages.Sender.
 func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
-	if c.ctx.Err() != nil {
-		reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
-		return
+	c.closing.RLock()
+	open := c.ctx.Err() == nil
+	if open {
+		c.work.Go(func() { reply(c.Do(c.ctx, q)) })
 	}
-	go func() { reply(c.Do(c.ctx, q)) }()
+	c.closing.RUnlock()
+	if !open {
+		reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
+	}
 }
 
 // read answers a query from this node's copy of the catalog. If the copy does not contain the resource, the resource
@@ -160,11 +169,16 @@ func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (
 	if err == nil || errors.As(err, &refusal) || ctx.Err() != nil {
 		return answer, err
 	}
-	return nil, messages.Errorf(messages.Internal, "node %s: %v", to.Name, err)
+	return nil, fmt.Errorf("%w: %w", messages.Errorf(messages.Internal, "node %s", to.Name), err)
 }
 
 func isCode(err error, code messages.ErrorCode) bool {
 	return errors.Is(err, &messages.Error{Code: code})
+}
+
+// ForLeader reports whether a request is answered by the leader's actors.
+func ForLeader(q messages.Request) bool {
+	return q.Route() == messages.RoutePlacements || q.Route() == messages.RouteMatchmaking || changesCatalog(q)
 }
 
 // changesCatalog reports whether a request must go to the leader's catalog. Queries do not, because each node has a
@@ -190,24 +204,28 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 	if location == "" {
 		location = f.Locations[0]
 	}
-	create, _ := q.(messages.CreateGameSession)
-	var made messages.GameSessionID // id of the game session with this token
+	create, byCaller := q.(messages.CreateGameSession) // otherwise by a placement, which is not charged
+	var made messages.GameSessionID                    // id of the game session with this token
 	if token := create.IdempotencyToken; token != "" {
 		made = c.local.registry.SessionID(f, location, token)
-		if answer, there, err := c.created(ctx, made, q); there {
+		if answer, there, err := c.created(ctx, made, create); there {
 			return answer, err
 		}
 	}
-	refund, err := c.charge(ctx, f, create)
-	if err != nil {
-		return nil, err
+	charged := byCaller && (create.CreatorID != "" || f.CreatorLimit != nil)
+	if charged {
+		if _, err := c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID}); err != nil {
+			return nil, err
+		}
 	}
 	answer, err := c.tryCreate(ctx, f.ID, location, q)
-	if err != nil {
-		refund()
+	if err != nil && charged {
+		refund, cancel := context.WithTimeout(c.ctx, decideMax) // the caller may have hung up
+		defer cancel()
+		_, _ = c.toLeader(refund, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, Refund: true})
 	}
 	if made != "" && isCode(err, messages.Conflict) { // another node has created it first
-		if other, there, otherErr := c.created(ctx, made, q); there {
+		if other, there, otherErr := c.created(ctx, made, create); there {
 			return other, otherErr
 		}
 	}
@@ -216,7 +234,7 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 
 // created finds the node that has the game session of a token. That node answers the request. there is false if no node
 // has such a game session.
-func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q messages.Request) (answer any, there bool, err error) {
+func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q messages.CreateGameSession) (answer any, there bool, err error) {
 	owner, self, found, err := c.members.Owner(ctx, id, true)
 	switch {
 	case err != nil:
@@ -227,6 +245,14 @@ func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q mess
 	case found:
 		answer, err = c.call(ctx, owner, q)
 		return answer, true, err
+	}
+	switch g, fingerprint, err := c.members.Ended(ctx, id); {
+	case err != nil:
+		return nil, true, messages.Errorf(messages.Internal, "%v", err)
+	case g != nil && fingerprint != fleet.Fingerprint(&q):
+		return nil, true, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", q.IdempotencyToken)
+	case g != nil:
+		return g, true, nil
 	}
 	ended := messages.GameSessionQuery{ID: id}
 	if _, err = c.local.Do(ctx, ended); err == nil {
@@ -239,6 +265,12 @@ func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q mess
 			answer, err = c.call(ctx, others[i], q)
 			return answer, true, err
 		}
+		if a.silent { // it may have one that has ended
+			err = a.err
+		}
+	}
+	if err != nil && !isCode(err, messages.NotFound) {
+		return nil, true, err
 	}
 	return nil, false, nil
 }
@@ -254,8 +286,9 @@ func (c *Cluster) tryCreate(ctx context.Context, f messages.FleetID, location st
 		} else {
 			answer, err = c.call(ctx, n, q)
 		}
-		if !isCode(err, messages.FleetCapacityExceeded) {
-			return answer, err
+		full := isCode(err, messages.FleetCapacityExceeded) || isCode(err, messages.Unavailable)
+		if !full && !errors.Is(err, coord.ErrRefused) && !errors.Is(err, coord.ErrUnavailable) {
+			return answer, err // otherwise the node has certainly not created it
 		}
 	}
 	return answer, err
@@ -290,19 +323,6 @@ func (c *Cluster) fleet(ctx context.Context, id messages.FleetID, alias messages
 	return nil, messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
 }
 
-// charge counts a game session against the limit of its creator. refund reverts this.
-func (c *Cluster) charge(ctx context.Context, f *messages.Fleet, create messages.CreateGameSession) (refund func(), err error) {
-	if create.MaxPlayers == 0 || create.CreatorID == "" && f.CreatorLimit == nil { // game sessions of placements are not charged
-		return func() {}, nil
-	}
-	if _, err := c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID}); err != nil {
-		return nil, err
-	}
-	return func() {
-		_, _ = c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, Refund: true})
-	}, nil
-}
-
 // toOwner returns the answer of the node that owns the request's game session.
 func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) {
 	answer, unknown := c.local.Do(ctx, q)
@@ -331,7 +351,7 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 
 // ended answers a request for a game session that no node runs.
 func (c *Cluster) ended(ctx context.Context, id messages.GameSessionID, q messages.Request, unknown error) (any, error) {
-	g, err := c.members.Ended(ctx, id)
+	g, _, err := c.members.Ended(ctx, id)
 	if g == nil {
 		return c.askAll(ctx, q, unknown, err)
 	}

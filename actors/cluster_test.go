@@ -36,7 +36,8 @@ type cluster struct {
 	mu    sync.Mutex
 	games map[messages.GameSessionID]*member // the directory
 	gone  map[messages.GameSessionID]*messages.GameSession
-	away  bool // the coordinator does not answer
+	made  map[messages.GameSessionID][32]byte // fingerprints
+	away  bool                                // the coordinator does not answer
 }
 
 // member is one node. It implements the node's Members and its fleet.Directory.
@@ -57,7 +58,7 @@ const relays messages.FleetID = "fleet-relays"
 func runCluster(t *testing.T, test func(c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{T: t, games: make(map[messages.GameSessionID]*member), gone: make(map[messages.GameSessionID]*messages.GameSession)}
+		c := &cluster{T: t, games: make(map[messages.GameSessionID]*member), gone: make(map[messages.GameSessionID]*messages.GameSession), made: make(map[messages.GameSessionID][32]byte)}
 		for _, name := range []string{"a", "b", "c"} {
 			c.start(name)
 		}
@@ -194,13 +195,13 @@ func (m *member) Owner(_ context.Context, id messages.GameSessionID, _ bool) (co
 	return o.node(), o == m, true, nil
 }
 
-func (m *member) Ended(_ context.Context, id messages.GameSessionID) (*messages.GameSession, error) {
+func (m *member) Ended(_ context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
 	if m.c.away {
-		return nil, errAway
+		return nil, [32]byte{}, errAway
 	}
-	return m.c.gone[id], nil
+	return m.c.gone[id], m.c.made[id], nil
 }
 
 func (m *member) Synced(context.Context) error {
@@ -229,10 +230,11 @@ func (m *member) Call(ctx context.Context, to coord.Node, q messages.Request) (a
 }
 
 // Claim implements fleet.Directory.
-func (m *member) Claim(g *messages.GameSession, _ [32]byte, done func(error)) {
+func (m *member) Claim(g *messages.GameSession, made [32]byte, done func(error)) {
 	time.AfterFunc(5*time.Millisecond, func() {
 		m.c.mu.Lock()
 		defer m.c.mu.Unlock()
+		m.c.made[g.ID] = made
 		switch o := m.c.games[g.ID]; {
 		case m.c.away:
 			done(messages.Errorf(messages.Internal, "%v", errAway))

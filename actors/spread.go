@@ -78,8 +78,9 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 		switch {
 		case a.err == nil:
 			answers = append(answers, a.answer)
-		case a.silent && limit != searchMax:
-			return nil, a.err
+		case limit == searchMax, isCode(a.err, messages.NotFound):
+		default:
+			return nil, messages.Errorf(messages.Internal, "%v", a.err)
 		}
 	}
 	if len(answers) == 0 {
@@ -222,12 +223,31 @@ func (c *Cluster) pollRoom(n coord.Node) {
 		}
 		r.mu.Lock()
 		room, _ := answer.(messages.Room)
-		if r.seen[n.Name] = room.Version; err != nil {
-			break // the node's room is lost too; MembersChanged reports when the node is back
+		if err != nil {
+			r.mu.Unlock()
+			again := c.rest(n)
+			r.mu.Lock()
+			if again {
+				continue
+			}
+			break
 		}
+		r.seen[n.Name] = room.Version
 		r.tell()
 	}
 	delete(r.polled, n.Name)
+}
+
+// rest waits a second before a node that did not answer is asked again. It reports whether the node is still one of the cluster.
+func (c *Cluster) rest(n coord.Node) bool {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+		return false
+	}
+	return n.Name == "" || slices.ContainsFunc(c.members.Others(), func(o coord.Node) bool { return o.Name == n.Name })
 }
 
 // tell answers the waiting requests. The caller holds the lock.

@@ -285,8 +285,8 @@ func TestTheNextProcessClears(t *testing.T) {
 		if err := a.d.Clear(l.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if keys := l.keys("game", "host", "gone"); len(keys) > 0 {
-			t.Errorf("left: %q", keys)
+		if keys, tokens := l.keys("game", "host"), l.keys("gone"); len(keys) > 0 || len(tokens) != 6 {
+			t.Errorf("left: %q, and %d tokens", keys, len(tokens))
 		}
 	})
 }

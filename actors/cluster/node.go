@@ -79,7 +79,7 @@ func New(o Options) *Node {
 	n := &Node{o: o, keys: coord.KeysOf(o.Cluster), kick: make(chan struct{}, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.self = o.Self
-	n.roster = roster{reapAfter: o.ReapAfter, members: map[string]*known{}}
+	n.roster = roster{reapAfter: o.ReapAfter, members: map[string]*known{}, loads: map[string]coord.Load{}}
 	n.view.Store(&View{Self: n.self, replaced: make(chan struct{})})
 	return n
 }

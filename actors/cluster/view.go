@@ -70,6 +70,7 @@ const rememberFor = 10 * time.Minute
 type roster struct {
 	reapAfter time.Duration
 	members   map[string]*known
+	loads     map[string]coord.Load // also of nodes whose registrations this node has not seen yet
 	lead      coord.Lead
 	term      int64 // 0: nobody has the key
 	revision  int64
@@ -91,7 +92,7 @@ func (r *roster) applyNodes(k coord.Keys, c Changes, now time.Time) {
 		m := r.members[name]
 		if e.Deleted {
 			if m != nil && m.State == Live {
-				m.State, m.Since, m.heard, m.Load = Suspect, now, now, coord.Load{}
+				m.State, m.Since, m.heard = Suspect, now, now
 			}
 			continue
 		}
@@ -113,8 +114,9 @@ func (r *roster) applyNodes(k coord.Keys, c Changes, now time.Time) {
 // applyLoads takes over changes of loads.
 func (r *roster) applyLoads(k coord.Keys, events []coord.Event) {
 	for _, e := range events {
-		if m := r.members[strings.TrimPrefix(e.Key, k.Loads())]; m != nil {
-			m.Load, _ = coord.Decode[coord.Load](e.KV) // none, if the event is an end
+		name := strings.TrimPrefix(e.Key, k.Loads())
+		if delete(r.loads, name); !e.Deleted {
+			r.loads[name], _ = coord.Decode[coord.Load](e.KV)
 		}
 	}
 }
@@ -195,7 +197,11 @@ func (r *roster) view(self coord.Node, now time.Time) *View {
 			delete(r.members, name)
 			continue
 		}
-		v.Members = append(v.Members, m.Member)
+		shown := m.Member
+		if shown.State == Live {
+			shown.Load = r.loads[name]
+		}
+		v.Members = append(v.Members, shown)
 	}
 	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	if m := v.Member(r.lead.Node); m != nil && m.State == Live && m.Incarnation == r.lead.Incarnation {

@@ -52,7 +52,7 @@ func (gs *games) find(req *messages.CreateGameSession) (e *entry, f *messages.Fl
 		return nil, f, location, err
 	}
 	e = gs.tokens[tokenKey{f.ID, location, req.IdempotencyToken}]
-	if e != nil && e.made != fingerprint(req) {
+	if e != nil && e.made != Fingerprint(req) {
 		return nil, nil, "", messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", req.IdempotencyToken)
 	}
 	return e, f, location, nil
@@ -106,7 +106,7 @@ func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGa
 	}
 	e := &entry{id: id, fleet: gs.fleetOf(f.ID), location: location, token: req.IdempotencyToken}
 	if e.token != "" {
-		e.made = fingerprint(&req)
+		e.made = Fingerprint(&req)
 	}
 	if f.ScriptID != "" {
 		e.process = gs.hosting.Free(f.ID, location) // see room
@@ -273,7 +273,7 @@ func (gs *games) sessionID(f *messages.Fleet, location, tail string) messages.Ga
 
 // fingerprint hashes the parameters that must be equal in all requests with the same idempotency token (service-api.md
 // 2.6 step 4).
-func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
+func Fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 	h := sha256.New()
 	text := func(s string) {
 		h.Write(binary.AppendUvarint(nil, uint64(len(s))))

@@ -69,7 +69,7 @@ func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 
 func TestPropertiesInAnyOrderMakeTheSameRequest(t *testing.T) {
 	of := func(p ...messages.Property) [32]byte {
-		return fingerprint(&messages.CreateGameSession{MaxPlayers: 2, Properties: p})
+		return Fingerprint(&messages.CreateGameSession{MaxPlayers: 2, Properties: p})
 	}
 	a, b := messages.Property{Key: "a", Value: "1"}, messages.Property{Key: "b", Value: "2"}
 	if of(a, b) != of(b, a) || of(a, b) == of(a) || of(a) == of(messages.Property{Key: "a", Value: "2"}) {

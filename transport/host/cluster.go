@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -73,6 +74,11 @@ func (v *checks) cluster(c *Cluster) {
 		v.that("cluster.etcd.endpoints", strings.HasPrefix(e, "http://") || strings.HasPrefix(e, "https://"), "must be URLs: http://127.0.0.1:2379, or https and a host")
 	}
 	v.addr("cluster.peers.addr", c.Peers.Addr)
+	if host, _, err := net.SplitHostPort(c.Peers.Addr); err == nil {
+		ip, _ := netip.ParseAddr(host)
+		v.that("cluster.peers.addr", c.Peers.CA != "" || ip.IsLoopback() || host == "localhost", "must be on loopback without cluster.peers.ca, cert and key")
+		v.that("cluster.peers.advertise", c.Peers.Advertise != "" || host != "" && !ip.IsUnspecified(), "must be set if cluster.peers.addr names no address")
+	}
 	v.that("cluster.peers.ca", (c.Peers.CA == "") == (c.Peers.Cert == "") && (c.Peers.Cert == "") == (c.Peers.Key == ""), "goes with cert and key")
 }
 
@@ -102,7 +108,9 @@ const (
 	peerProtocol = 1 // version of the requests between nodes
 	nodeSchema   = 1 // version of the records
 	loadEvery    = time.Second
-	syncedMax    = time.Minute // maximum time that a start waits for the resources of the cluster
+	pollEvery    = 50 * time.Millisecond // between two looks at whether the term has begun
+	termMax      = 8 * time.Second       // maximum time that a call waits until the leader has begun its term
+	syncedMax    = time.Minute           // maximum time that a start waits for the resources of the cluster
 
 	clusterSecret = "cluster" // of the store: the id of the cluster that it belongs to
 	pagesSecret   = "pages"   // of the cluster
@@ -160,6 +168,7 @@ func (h *Host) join(o Options) (err error) {
 		Registered: n.registered, Lead: n.lead, Reap: n.reap,
 	})
 	n.work.Go(func() { h.served("peers", n.server.Serve(n.listener), o.OnFailure) })
+	n.self.SetDraining(true) // no new work, and no term, until follow
 	if err := n.self.Start(n.ctx); err != nil {
 		return fmt.Errorf("host: %w", err)
 	}
@@ -189,7 +198,6 @@ func (h *Host) follow(Options) error {
 	if n == nil {
 		return nil
 	}
-	close(n.ready)
 	n.work.Go(func() { n.follower.Run(n.ctx) })
 	n.work.Go(n.watch)
 	n.work.Go(n.report)
@@ -200,6 +208,8 @@ func (h *Host) follow(Options) error {
 			return fmt.Errorf("host: cluster: etcd does not answer with the resources of the cluster within %v", syncedMax)
 		}
 	}
+	close(n.ready)
+	n.self.SetDraining(false)
 	return nil
 }
 
@@ -239,10 +249,15 @@ func (n *clusterNode) Do(ctx context.Context, q messages.Request) (any, error) {
 	}
 	select {
 	case <-n.ready:
-		return n.host.system.Do(ctx, q)
 	default:
 		return nil, messages.Errorf(messages.Unavailable, "node %s is starting", n.name)
 	}
+	if actors.ForLeader(q) {
+		if err := n.awaitTerm(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return n.host.system.Do(ctx, q)
 }
 
 // registered is called for each new incarnation of this node.
@@ -260,50 +275,64 @@ func (n *clusterNode) lost(id messages.GameSessionID) {
 
 // lead decides for the cluster until ctx ends or the term is over.
 func (n *clusterNode) lead(ctx context.Context, term int64) {
-	select {
-	case <-n.ready:
-	case <-ctx.Done():
-		return
-	}
 	ctx, over := context.WithCancel(ctx)
 	defer over()
-	var records *shared.Store
-	for records == nil {
-		var err error
-		records, err = shared.Open(ctx, shared.Options{Coordinator: n.coordinator, Prefix: string(n.keys), Term: n.holds(term), OnOver: over})
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			n.log.Warn().Err(err).Msg("the records of the cluster cannot be read yet")
-			time.Sleep(100 * time.Millisecond)
-		}
+	records, err := n.open(ctx, term, over)
+	if err != nil {
+		return
 	}
-	n.term.Store(records)
+	defer records.End()
+	defer context.AfterFunc(ctx, records.End)() // also while it reads
+	pending, err := undelivered(records)
+	if err != nil && ctx.Err() == nil {
+		n.log.Error().Err(err).Msg("undelivered events of the cluster cannot be read")
+	}
 	n.host.system.BeginTerm(records)
-	n.postEvents(records)
+	n.term.Store(records)
+	for _, e := range pending {
+		n.host.events.Post(e)
+	}
 	<-ctx.Done()
-	n.host.system.EndTerm()
 	n.term.Store(nil)
-	records.End()
+	n.host.system.EndTerm()
+}
+
+// open opens the records of a term, however long the coordinator does not answer.
+func (n *clusterNode) open(ctx context.Context, term int64, over func()) (*shared.Store, error) {
+	for {
+		records, err := shared.Open(ctx, shared.Options{Coordinator: n.coordinator, Prefix: string(n.keys), Term: n.holds(term), OnOver: over})
+		if err == nil || ctx.Err() != nil {
+			return records, err
+		}
+		n.log.Warn().Err(err).Msg("the records of the cluster cannot be read yet")
+		n.pause(ctx)
+	}
+}
+
+// pause waits a moment, or until ctx ends.
+func (n *clusterNode) pause(ctx context.Context) {
+	timer := time.NewTimer(pollEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 func (n *clusterNode) holds(term int64) coord.Condition {
 	return coord.Incarnation(n.keys.Lead(), term)
 }
 
-// postEvents delivers the events that the leader before has not delivered.
-func (n *clusterNode) postEvents(records *shared.Store) {
-	_, err := records.Load(store.Event, func(_ string, value []byte) error {
+// undelivered returns the events that the previous leader has not delivered.
+func undelivered(records *shared.Store) (all []messages.Event, err error) {
+	_, err = records.Load(store.Event, func(_ string, value []byte) error {
 		var e messages.Event
 		if json.Unmarshal(value, &e) == nil {
-			n.host.events.Post(e)
+			all = append(all, e)
 		}
 		return nil
 	})
-	if err != nil && n.ctx.Err() == nil {
-		n.log.Error().Err(err).Msg("undelivered events of the cluster cannot be read")
-	}
+	return all, err
 }
 
 func (n *clusterNode) reap(ctx context.Context, term int64, lost coord.Node) error {
@@ -398,10 +427,26 @@ func (n *clusterNode) Names() []string {
 	return all
 }
 
-// Leader implements actors.Members.
+// Leader implements actors.Members. This node is the leader once its term has begun.
 func (n *clusterNode) Leader(ctx context.Context) (coord.Node, bool, error) {
 	leader, _, self, err := n.self.Leader(ctx)
+	if self {
+		err = n.awaitTerm(ctx)
+	}
 	return leader, self, err
+}
+
+// awaitTerm waits until this node's term has begun. It returns an error if the node does not lead, or does not begin in time.
+func (n *clusterNode) awaitTerm(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, termMax)
+	defer cancel()
+	for n.term.Load() == nil {
+		if !n.self.View().Leads || ctx.Err() != nil {
+			return messages.Errorf(messages.Unavailable, "node %s does not lead", n.name)
+		}
+		n.pause(ctx)
+	}
+	return nil
 }
 
 // WithRoom implements actors.Members.
@@ -432,12 +477,14 @@ func (n *clusterNode) Owner(ctx context.Context, id messages.GameSessionID, fres
 }
 
 // Ended implements actors.Members. One that its node has ended itself is that node's, which knows more.
-func (n *clusterNode) Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, error) {
+func (n *clusterNode) Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error) {
 	g, err := n.directory.Gone(ctx, coord.TagOf(id))
 	if err != nil || g == nil || g.Text == "" {
-		return nil, err
+		return nil, [32]byte{}, err
 	}
-	return cluster.Session(g), nil
+	var fingerprint [32]byte
+	copy(fingerprint[:], g.Fingerprint)
+	return cluster.Session(g), fingerprint, nil
 }
 
 // Synced implements actors.Members.

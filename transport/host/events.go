@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/store"
+	"troupe/actors/store/shared"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/events"
@@ -166,13 +168,19 @@ type outbox struct {
 // Load implements events.Outbox. Damaged events are skipped and stay in the store.
 func (o *outbox) Load(f func(id string, value []byte) error) error {
 	var senseless []store.Damage
-	damaged, err := o.store.Load(store.Event, func(id string, value []byte) error {
+	checked := func(id string, value []byte) error {
 		if err := actors.CheckEvent(value); err != nil {
 			senseless = append(senseless, store.Damage{Kind: store.Event, ID: id, Err: err})
 			return nil
 		}
 		return f(id, value)
-	})
+	}
+	damaged, err := o.store.Load(store.Event, checked)
+	if term := o.host.term(); term != nil && err == nil {
+		if _, err = term.Load(store.Event, checked); errors.Is(err, shared.ErrOver) {
+			err = nil // they are the next leader's
+		}
+	}
 	o.report(append(damaged, senseless...))
 	return err
 }
@@ -195,8 +203,9 @@ func (o *outbox) Commit(changes []events.Change, done func(error)) {
 		all[i] = store.Change{Kind: store.Event, ID: c.ID, Value: c.Value}
 	}
 	o.store.Commit(all, done)
-	if term := o.host.term(); term != nil { // the leader has stored the events of placements and matchmaking there
-		delivered := slices.DeleteFunc(slices.Clone(all), func(c store.Change) bool { return c.Value != nil })
+	term := o.host.term() // the leader has stored the events of placements and matchmaking there
+	delivered := slices.DeleteFunc(slices.Clone(all), func(c store.Change) bool { return c.Value != nil })
+	if term != nil && len(delivered) > 0 {
 		term.Commit(delivered, nil)
 	}
 }

@@ -152,7 +152,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: bans: %w", err)
 	}
 	h.fleets, h.bundles, h.programs = c.Fleets, c.Script.bundleLimits(), newPrograms(&c.Script)
-	for _, start := range []func(Options) error{h.startEvents, h.join, h.startActors, h.follow, h.loadScripts, h.startAPI} {
+	for _, start := range []func(Options) error{h.join, h.startEvents, h.startActors, h.follow, h.loadScripts, h.startAPI} {
 		if err = start(o); err != nil {
 			return nil, err
 		}
@@ -191,7 +191,11 @@ func (h *Host) served(what string, err error, fail func(string)) {
 		return
 	}
 	h.log.Error().Err(err).Str("listener", what).Msg("listener failed")
-	h.ops.SetReady(false)
+	select {
+	case <-h.started:
+		h.ops.SetReady(false)
+	default: // there may be no ops yet, and the host is not ready anyway
+	}
 	if fail != nil {
 		fail(what + " listener failed: " + err.Error())
 	}

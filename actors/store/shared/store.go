@@ -76,6 +76,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.seq = found.KVs[0].Changed
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, s.cancel)() // until it is open
 	if err := s.sweep(ctx); err != nil {
 		s.cancel()
 		return nil, err
