@@ -48,6 +48,7 @@ type member struct {
 	own     store.Memory
 	leads   bool
 	silent  bool
+	refuses error    // of all calls
 	room    []string // names of the nodes with room, in order; nil means all, this node first
 	calls   int
 	replica int // number of changes that have not been applied yet
@@ -221,6 +222,9 @@ func (m *member) Call(ctx context.Context, to coord.Node, q messages.Request) (a
 	if m.c.nodes[i].silent {
 		<-ctx.Done()
 		return nil, ctx.Err()
+	}
+	if err := m.c.nodes[i].refuses; err != nil {
+		return nil, err
 	}
 	m.c.mu.Lock()
 	m.calls++
@@ -495,5 +499,56 @@ func TestAPlacementOverNodes(t *testing.T) {
 		must(c, c.nodes[0], messages.StartPlacement{ID: "q", Queue: "queue", MaxPlayers: 2})
 		time.Sleep(time.Second)
 		assert.Equal(c, "status", must(c, c.nodes[2], messages.PlacementQuery{ID: "q"}).Status, messages.PlacementFulfilled)
+	})
+}
+
+// A node that has gone or drains is passed over, because it has certainly not created the game session.
+func TestANodeThatIsAwayIsPassedOver(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		a := c.nodes[0]
+		a.room = []string{"b", "c"}
+		c.nodes[1].refuses = fmt.Errorf("dial: %w", coord.ErrRefused)
+		assert.Equal(c, "address", must(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 2}).IPAddress, "192.0.2.3")
+		c.nodes[1].refuses = messages.Errorf(messages.Unavailable, "the host is shutting down")
+		assert.Equal(c, "address", must(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 2}).IPAddress, "192.0.2.3")
+		c.nodes[1].refuses = fmt.Errorf("sent: %w", coord.ErrUnknown)
+		_, err := at(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 2})
+		wantCode(c, err, messages.Internal)
+	})
+}
+
+func TestTheLimitOfACreator(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		limit := messages.CreatorLimit{PerPeriod: 2, Period: time.Hour}
+		must(c, c.nodes[0], messages.UpdateFleet{FleetID: relays, CreatorLimit: &limit})
+		for i, players := range []int{0, 4} {
+			must(c, c.nodes[i], messages.CreateGameSession{FleetID: relays, CreatorID: "eve", MaxPlayers: players})
+		}
+		_, err := at(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "eve"})
+		wantCode(c, err, messages.LimitExceeded)
+		_, err = at(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, MaxPlayers: 4})
+		wantCode(c, err, messages.InvalidRequest)
+		must(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
+		c.away = true // the claim fails: the charge is taken back
+		_, err = at(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
+		wantCode(c, err, messages.Internal)
+		c.away = false
+		must(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
+	})
+}
+
+// The token of a game session that was lost with its node is answered from what the directory keeps.
+func TestATokenOfALostNode(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		q := messages.CreateGameSession{FleetID: relays, MaxPlayers: 4, IdempotencyToken: "token"}
+		g := c.game(c.nodes[0], "b", q)
+		c.nodes[1].silent = true
+		ended := *g
+		ended.Status = messages.GameSessionTerminated
+		c.gone[g.ID], c.games[g.ID] = &ended, nil
+		assert.Equal(c, "status", must(c, c.nodes[0], q).Status, messages.GameSessionTerminated)
+		q.Name = "other"
+		_, err := at(c, c.nodes[2], q)
+		wantCode(c, err, messages.IdempotentMismatch)
 	})
 }

@@ -53,6 +53,8 @@ func (n *node) FleetClosed(f *messages.Fleet) {
 
 func (n *node) FleetOpened(*messages.Fleet) {}
 
+func (n *node) FleetForgotten(messages.FleetID) { n.tell("forgotten") }
+
 func (n *node) ContentChanged(id messages.ScriptID, _ time.Duration, done func([]string, bool)) {
 	if n.refuse.Load() {
 		done([]string{n.name + " refuses it"}, false)
@@ -383,6 +385,75 @@ func TestAConfigurationIsOfACluster(t *testing.T) {
 		w.same()
 		if f := w.nodes["a"].c.Fleet("fleet-own"); f.Name != "renamed" || f.Status != messages.FleetActive {
 			t.Errorf("by an older configuration, the fleet is %+v", f)
+		}
+	})
+}
+
+// A configured fleet that was left out and comes back runs again, and is not forgotten as the deleted one was.
+func TestAConfiguredFleetComesBack(t *testing.T) {
+	follow(t, func(w *followers) {
+		w.options.Scripts = []Script{{Record: &messages.Script{ID: "script-own", Contents: 1}, Bundle: newScript("own").Bundle}}
+		fleets := []*messages.Fleet{{ID: "fleet-own", Name: "own", Status: messages.FleetNew, Created: time.Now(), ScriptID: "script-own", Locations: []string{home}}}
+		w.options.Fleets = fleets
+		w.lead(1)
+		w.options.Fleets = nil
+		w.lead(2)
+		if s := w.nodes["a"].c.Fleet("fleet-own").Status; s != messages.FleetTerminated {
+			t.Fatalf("the fleet that was left out is %v", s)
+		}
+		w.nodes["a"].told = nil
+		w.options.Fleets = fleets
+		w.lead(3)
+		if told := w.nodes["a"].told; !slices.Contains(told, "configured own 1") {
+			t.Errorf("a node has done %q", told)
+		}
+		stagetest.Pass(2 * terminatedKeep)
+		w.same()
+		if f := w.nodes["a"].c.Fleet("fleet-own"); f == nil || f.Status != messages.FleetActive {
+			t.Errorf("the fleet that has come back is %+v", f)
+		}
+	})
+}
+
+// A fleet whose record is gone, such as after a restore from a backup, is there until its game sessions have ended.
+func TestAFleetWithoutARecord(t *testing.T) {
+	follow(t, func(w *followers) {
+		script := decided[*messages.Script](w, newScript("one"))
+		id := decided[*messages.Fleet](w, messages.CreateFleet{Name: "f", ScriptID: script.ID, Runtime: processes(2), Locations: []string{home}}).ID
+		a, b := w.nodes["a"], w.nodes["b"]
+		a.games = 1
+		for _, n := range w.nodes {
+			n.ref.Tell(NewReplicated([]store.Change{store.Delete(store.Fleet, string(id))}, nil))
+		}
+		stagetest.Pass(time.Second)
+		if f := a.c.Fleet(id); f == nil || f.Status != messages.FleetDeleting || b.c.Fleet(id) != nil {
+			t.Errorf("with a game session the fleet is %+v, without %+v", f, b.c.Fleet(id))
+		}
+		a.ref.Tell(func() { a.c.Emptied(id) })
+		stagetest.Pass(time.Second)
+		if a.c.Fleet(id) != nil || !slices.Contains(a.told, "forgotten") {
+			t.Errorf("the node has done %q", a.told)
+		}
+	})
+}
+
+// A node that is away for a while need not report again.
+func TestAReportOutlivesAnAbsence(t *testing.T) {
+	follow(t, func(w *followers) {
+		script := decided[*messages.Script](w, newScript("one"))
+		id := decided[*messages.Fleet](w, messages.CreateFleet{Name: "f", ScriptID: script.ID, Runtime: processes(2), Locations: []string{home}}).ID
+		b := w.nodes["b"]
+		w.nodes["a"].games = 1
+		decided[messages.None](w, messages.DeleteFleet{ID: id})
+		delete(w.nodes, "b")
+		w.share()
+		w.nodes["b"] = b
+		w.share()
+		a := w.nodes["a"]
+		a.ref.Tell(func() { a.c.Emptied(id) })
+		stagetest.Pass(time.Second)
+		if s := a.c.Fleet(id).Status; s != messages.FleetTerminated {
+			t.Errorf("the fleet is %v", s)
 		}
 	})
 }
