@@ -219,16 +219,17 @@ func (m *member) Synced(context.Context) error {
 
 func (m *member) Call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
 	i := slices.IndexFunc(m.c.nodes, func(o *member) bool { return o.name == to.Name })
-	if m.c.nodes[i].silent {
+	m.c.mu.Lock()
+	silent, refuses := m.c.nodes[i].silent, m.c.nodes[i].refuses
+	m.calls++
+	m.c.mu.Unlock()
+	if silent {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	if err := m.c.nodes[i].refuses; err != nil {
-		return nil, err
+	if refuses != nil {
+		return nil, refuses
 	}
-	m.c.mu.Lock()
-	m.calls++
-	m.c.mu.Unlock()
 	time.Sleep(time.Millisecond)
 	return m.c.nodes[i].system.Do(ctx, q)
 }
@@ -258,6 +259,12 @@ func (m *member) End(id messages.GameSessionID) {
 	if m.c.games[id] == m {
 		delete(m.c.games, id)
 	}
+}
+
+func (c *cluster) locked(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
 }
 
 func at[A any](c *cluster, m *member, q messages.RequestOf[A]) (A, error) {
@@ -445,14 +452,14 @@ func TestWithoutTheCoordinator(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		g := c.game(c.nodes[0], "b", messages.CreateGameSession{})
 		must(c, c.nodes[2], messages.GameSessionQuery{ID: g.ID})
-		c.away = true
+		c.locked(func() { c.away = true })
 		must(c, c.nodes[0], messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
 		assert.Equal(c, "found", must(c, c.nodes[2], messages.FindGameSessions{}).Matched, 1)
 		_, err := at(c, c.nodes[0], messages.CreateGameSession{FleetID: relays, MaxPlayers: 2})
 		wantCode(c, err, messages.Internal)
 		_, err = at(c, c.nodes[0], messages.GameSessionQuery{ID: g.ID + "x"})
 		wantCode(c, err, messages.Internal)
-		c.away = false
+		c.locked(func() { c.away = false })
 		time.Sleep(time.Second)
 		assert.Equal(c, "game sessions", must(c, c.nodes[2], messages.FindGameSessions{}).Matched, 1)
 		stored := 0
@@ -467,13 +474,13 @@ func TestWithoutTheCoordinator(t *testing.T) {
 func TestAGameSessionOfALostNode(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		g := c.game(c.nodes[0], "b", messages.CreateGameSession{Name: "one"})
-		c.nodes[1].silent = true
+		c.locked(func() { c.nodes[1].silent = true })
 		_, err := at(c, c.nodes[0], messages.FindGameSessions{})
 		wantCode(c, err, messages.Internal)
 		assert.Equal(c, "found by a search", must(c, c.nodes[0], messages.FindGameSessions{Filter: "maximumSessions > 0"}).Matched, 0)
 		ended := *g
 		ended.Status = messages.GameSessionTerminated
-		c.gone[g.ID], c.games[g.ID] = &ended, nil
+		c.locked(func() { c.gone[g.ID], c.games[g.ID] = &ended, nil })
 		assert.Equal(c, "status", must(c, c.nodes[0], messages.GameSessionQuery{ID: g.ID}).Status, messages.GameSessionTerminated)
 		_, err = at(c, c.nodes[2], messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
 		wantCode(c, err, messages.InvalidGameSessionStatus)
@@ -507,11 +514,11 @@ func TestANodeThatIsAwayIsPassedOver(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		a := c.nodes[0]
 		a.room = []string{"b", "c"}
-		c.nodes[1].refuses = fmt.Errorf("dial: %w", coord.ErrRefused)
+		c.locked(func() { c.nodes[1].refuses = fmt.Errorf("dial: %w", coord.ErrRefused) })
 		assert.Equal(c, "address", must(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 2}).IPAddress, "192.0.2.3")
-		c.nodes[1].refuses = messages.Errorf(messages.Unavailable, "the host is shutting down")
+		c.locked(func() { c.nodes[1].refuses = messages.Errorf(messages.Unavailable, "the host is shutting down") })
 		assert.Equal(c, "address", must(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 2}).IPAddress, "192.0.2.3")
-		c.nodes[1].refuses = fmt.Errorf("sent: %w", coord.ErrUnknown)
+		c.locked(func() { c.nodes[1].refuses = fmt.Errorf("sent: %w", coord.ErrUnknown) })
 		_, err := at(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 2})
 		wantCode(c, err, messages.Internal)
 	})
@@ -529,10 +536,10 @@ func TestTheLimitOfACreator(t *testing.T) {
 		_, err = at(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, MaxPlayers: 4})
 		wantCode(c, err, messages.InvalidRequest)
 		must(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
-		c.away = true // the claim fails: the charge is taken back
+		c.locked(func() { c.away = true }) // the claim fails: the charge is taken back
 		_, err = at(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
 		wantCode(c, err, messages.Internal)
-		c.away = false
+		c.locked(func() { c.away = false })
 		must(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
 	})
 }
@@ -542,10 +549,10 @@ func TestATokenOfALostNode(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		q := messages.CreateGameSession{FleetID: relays, MaxPlayers: 4, IdempotencyToken: "token"}
 		g := c.game(c.nodes[0], "b", q)
-		c.nodes[1].silent = true
+		c.locked(func() { c.nodes[1].silent = true })
 		ended := *g
 		ended.Status = messages.GameSessionTerminated
-		c.gone[g.ID], c.games[g.ID] = &ended, nil
+		c.locked(func() { c.gone[g.ID], c.games[g.ID] = &ended, nil })
 		assert.Equal(c, "status", must(c, c.nodes[0], q).Status, messages.GameSessionTerminated)
 		q.Name = "other"
 		_, err := at(c, c.nodes[2], q)
