@@ -85,6 +85,10 @@ var documented = map[string][]command{
 		{text: "troupe restore --store /var/lib/troupe/store.db backup.db", stop: true, want: `^checked and restored`},
 		{text: "troupe store check --store /var/lib/troupe/store.db", want: `^nothing is damaged$`},
 	},
+	"nodes": {
+		{text: "troupe dev --nodes 3", host: true},
+		{text: "troupe client --bots 12 --duration 10s", want: `^bots 12, failed 0, connections lost 0`},
+	},
 	"etcd": {
 		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd", etcd: true},
 		{text: "troupe etcd snapshot etcd.snapshot", want: `^written: etcd.snapshot, `},

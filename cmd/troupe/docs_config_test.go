@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -85,6 +86,9 @@ func TestDocumentedConfigurations(t *testing.T) {
 func startDocumented(t *testing.T, on hosttest.Network, c host.Config) running {
 	t.Helper()
 	h := startHost(t, on, onFreePorts(t, c))
+	if c.Cluster.Name != "" {
+		time.Sleep(time.Minute) // in a bubble: for an election
+	}
 	until(t, "ACTIVE fleets", func() error {
 		fleets, err := messages.Do(t.Context(), h.System(), messages.FleetQuery{})
 		if err != nil || len(fleets) != len(c.Fleets) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/cluster/clustertest"
 	"troupe/transport"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/hosttest"
@@ -242,6 +243,7 @@ func onFreePorts(t *testing.T, c host.Config) host.Config {
 			*addr = "127.0.0.1:0"
 		}
 	}
+	c.Cluster.Peers = host.Peers{Addr: "127.0.0.1:0"}
 	if c.TLS.Dir == "" {
 		c.TLS.Dir = t.TempDir()
 	}
@@ -282,6 +284,11 @@ func startHost(t *testing.T, on hosttest.Network, c host.Config) running {
 	o := host.Options{Config: c, Log: zerolog.Nop(), SetLogLevel: func(zerolog.Level) {}}
 	if on != nil {
 		o.Network = on
+	}
+	if c.Cluster.Name != "" {
+		coordinator := clustertest.NewStore()
+		t.Cleanup(coordinator.Close)
+		o.Coordinator = coordinator.Client()
 	}
 	h := hosttest.Start(t, o)
 	return running{h.Host, place{h.Net, h.Host.Addrs().APIURL}}
