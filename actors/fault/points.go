@@ -18,9 +18,7 @@ const (
 	PlacementLaunched = "placement.launched" // a game session for a placement has been created and is durable
 	PlacementSeated   = "placement.seated"   // the player sessions of a placement have been created; it is not FULFILLED yet
 	MatchPlacing      = "match.placing"      // the tickets of a match are PLACING; its placement has not been started yet
-	// The players of a match have been added to a running game session and are durable. Their tickets are not COMPLETED
-	// yet.
-	MatchFilled = "match.filled"
+	MatchFilled       = "match.filled"       // a running game session durably has the players of a match, and their tickets are not COMPLETED yet
 )
 
 var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed, PlacementLaunched, PlacementSeated, MatchPlacing, MatchFilled}
