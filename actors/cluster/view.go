@@ -144,14 +144,14 @@ func (r *roster) addOrphan(n coord.Node, now time.Time) {
 	}
 }
 
-// beginTerm says that this node leads: what it found out alone about nodes that are not registered does not count any more.
+// beginTerm begins a term of this node. For every node, the time of silence starts again, because this node measured it alone before.
 func (r *roster) beginTerm(now time.Time) {
 	for _, m := range r.members {
 		m.heard = now
 	}
 }
 
-// note takes over what came of asking a node that is not registered, and reports whether it is to be reaped.
+// note records the verdict on a node that is not registered. It reports whether the node must be reaped.
 func (r *roster) note(n coord.Node, v verdict, leads bool, now time.Time) (reap bool) {
 	m := r.missing(n)
 	if m == nil {
@@ -167,7 +167,7 @@ func (r *roster) note(n coord.Node, v verdict, leads bool, now time.Time) (reap 
 	return leads && (m.forget || v == gone || v == silent && now.Sub(m.heard) >= r.reapAfter)
 }
 
-// missing returns a node that is still not registered, and not lost.
+// missing returns a node if it is still neither registered nor lost. Otherwise it returns nil.
 func (r *roster) missing(n coord.Node) *known {
 	m := r.members[n.Name]
 	if m == nil || m.Incarnation != n.Incarnation || m.State == Live || m.State == Lost {
@@ -176,21 +176,21 @@ func (r *roster) missing(n coord.Node) *known {
 	return m
 }
 
-// learn says that a node that is not registered has had a later incarnation.
+// learn records a later incarnation of a node that is not registered.
 func (r *roster) learn(n coord.Node, later coord.HostGame) {
 	if m := r.missing(n); m != nil {
 		m.before, m.Incarnation, m.Peers = m.Incarnation, later.Incarnation, cmp.Or(later.Peers, m.Peers)
 	}
 }
 
-// reaped says that the game sessions of a node are reaped.
+// reaped records that the game sessions of a node have been reaped.
 func (r *roster) reaped(n coord.Node, now time.Time) {
 	if m := r.missing(n); m != nil {
 		m.State, m.Since = Lost, now
 	}
 }
 
-// view returns the view of a node. It forgets those that are gone for long.
+// view returns the view of a node. It removes members that have been gone for rememberFor.
 func (r *roster) view(self coord.Node, now time.Time) *View {
 	v := &View{Self: self, Term: r.term, Revision: r.revision, vacant: r.term == 0, replaced: make(chan struct{})}
 	for name, m := range r.members {
