@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// The host starts only if every destination of a configured queue exists, in the configuration or in the store. An
-// exception is a destination that may have existed and may have been deleted through the API: the host accepts it.
+// The host starts only if every destination of a configured queue exists, in the configuration or in the store. It
+// also accepts a missing destination that may have been created, and later deleted, through the API.
 func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	synctest.Test(t, queueToNowhereIsRefusedAtTheStart)
 }
