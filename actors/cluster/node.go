@@ -244,7 +244,7 @@ func (n *Node) read(ctx context.Context, q coord.Query) (coord.Found, error) {
 	return request(ctx, func(ctx context.Context) (coord.Found, error) { return n.o.Coordinator.Read(ctx, q) })
 }
 
-// get reads one record, nil if there is none.
+// get reads a record. It returns nil if the record does not exist.
 func (n *Node) get(ctx context.Context, key string) (*coord.KV, error) {
 	found, err := n.read(ctx, coord.Query{Key: key})
 	if err != nil || len(found.KVs) == 0 {

@@ -105,7 +105,7 @@ func (n *Node) registered(self coord.Node) coord.Change {
 	return coord.Change{Key: n.keys.Node(self.Name), Value: coord.Encode(self), Lease: n.reg.lease}
 }
 
-// renew renews the lease if that is due. If the lease has expired, it calls register.
+// renew renews the lease if that is due. If the lease has expired, renew clears it, and step calls register.
 func (n *Node) renew(ctx context.Context) error {
 	begin := time.Now()
 	if n.reg.lease == 0 || begin.Sub(n.reg.renewed) < n.o.TTL/3 {

@@ -18,7 +18,7 @@ const (
 	clockMax   = 30 * time.Second // a node does not join if its clock differs from another node's by more than this
 	greetsMax  = 16               // maximum number of nodes with which a start compares its clock
 	nameEvery  = 250 * time.Millisecond
-	leaseGrace = time.Second // maximum delay until the coordinator ends a lease that has expired
+	leaseGrace = time.Second // maximum time between the expiry of a lease and its end at the coordinator
 )
 
 // join checks whether the node may join the cluster, and registers it.

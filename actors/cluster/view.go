@@ -9,7 +9,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// State is the state of a node, as far as another node knows.
+// State is the state of a node, as another node sees it.
 type State uint8
 
 // States of a node. A node learns Adrift and Suspect by asking the node in question. Only the leader that has declared a

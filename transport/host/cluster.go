@@ -34,16 +34,16 @@ import (
 
 // Cluster makes the host a node of a cluster. All hosts of a cluster share one service API.
 type Cluster struct {
-	Name       string  `config:"name"`       // name of the cluster, the same on all nodes: letters, digits and hyphens; empty if the host is not in a cluster
+	Name       string  `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
 	Node       string  `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
-	Generation int     `config:"generation"` // version of the configured fleets, aliases and scripts; a higher one replaces them in the whole cluster
+	Generation int     `config:"generation"` // of the configured fleets, aliases and scripts; a higher one replaces them in the whole cluster
 	Etcd       EtcdUse `config:"etcd"`
 	Peers      Peers   `config:"peers"`
 }
 
 // EtcdUse configures the connection to etcd, the coordinator of a cluster.
 type EtcdUse struct {
-	Endpoints    []string `config:"endpoints"`    // URLs of the members of etcd; http is allowed only on this machine
+	Endpoints    []string `config:"endpoints"`    // URLs of the members of etcd: http only on this machine
 	CA           string   `config:"ca"`           // certificates of the authority of etcd, PEM; empty: those of the system
 	Cert         string   `config:"cert"`         // certificate that etcd expects of its clients, PEM; empty: none
 	Key          string   `config:"key"`          // private key of cert, PEM; only its owner may have access

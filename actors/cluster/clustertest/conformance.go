@@ -90,7 +90,7 @@ func Checks() []Check {
 
 func (p *Place) key(name string) string { return p.Prefix + name }
 
-// commit makes changes. The conditions must hold.
+// commit makes changes. The check fails unless the conditions hold.
 func (p *Place) commit(when []coord.Condition, changes ...coord.Change) int64 {
 	p.Helper()
 	done, at := p.try(when, changes...)

@@ -11,7 +11,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// inMemory starts node b on a Net and returns the place in which node a calls it.
+// inMemory returns a PeerPlace in which node b runs on a Net.
 func inMemory(t *testing.T, d messages.Doer) *PeerPlace {
 	n := NewNet(1)
 	t.Cleanup(n.Close)

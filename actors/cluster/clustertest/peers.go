@@ -198,7 +198,7 @@ func peerLarge(p *peers) {
 		p.Errorf("%#v, %v", got, err)
 	}
 	p.asked(1)
-	if p.Stranger == nil { // without a wire there is no size limit
+	if p.Stranger == nil { // such a place sends no bytes, so there is no size limit
 		return
 	}
 	_, err = p.A.Call(p.ctx(), p.B, messages.UpdateScript{ID: "script-1", Zip: make([]byte, 9<<20)})
