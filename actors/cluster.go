@@ -29,8 +29,8 @@ type Members interface {
 	// Owner returns the node that runs a game session. It uses a cached answer unless fresh is true, in which case it
 	// asks the coordinator. found is false if no node runs the game session. self says that this node runs it.
 	Owner(ctx context.Context, id messages.GameSessionID, fresh bool) (owner coord.Node, self, found bool, err error)
-	// Ended returns the record of a game session that has ended with its host, and the fingerprint of the request that created it with a
-	// token. The record is nil if there is no such game session.
+	// Ended returns the record of a game session that was lost with its host, and the fingerprint of the request that
+	// created it with a token. The record is nil if there is no such game session.
 	Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error)
 	// Synced returns when this node's copy of the catalog contains all changes that were answered before the call.
 	Synced(ctx context.Context) error
@@ -70,12 +70,12 @@ func (c *Cluster) close() {
 }
 
 const (
-	syncMax    = 2 * time.Second        // how long the answer to a change of the catalog waits for this node's copy
-	silentMax  = time.Second            // how long lists wait for each node
-	searchMax  = 500 * time.Millisecond // how long searches wait for each node
+	syncMax    = 2 * time.Second        // maximum time that the answer to a change of the catalog waits for this node's copy
+	silentMax  = time.Second            // maximum time that lists wait for each node
+	searchMax  = 500 * time.Millisecond // maximum time that searches wait for each node
 	createsMax = 4                      // maximum number of nodes that are tried for a new game session
 	decideMax  = 10 * time.Second       // maximum time for the leader's decision, which etcd makes durable
-	hopsMax    = 3                      // maximum number of nodes that are asked one after the other for a game session
+	hopsMax    = 3                      // maximum number of nodes that are asked in turn for a game session
 )
 
 // Do implements messages.Doer.
@@ -204,7 +204,7 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 	if location == "" {
 		location = f.Locations[0]
 	}
-	create, byCaller := q.(messages.CreateGameSession) // otherwise by a placement, which is not charged
+	create, byCaller := q.(messages.CreateGameSession) // a placement sends another request, which is not charged
 	var made messages.GameSessionID                    // id of the game session with this token
 	if token := create.IdempotencyToken; token != "" {
 		made = c.local.registry.SessionID(f, location, token)
@@ -220,7 +220,7 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 	}
 	answer, err := c.tryCreate(ctx, f.ID, location, q)
 	if err != nil && charged {
-		refund, cancel := context.WithTimeout(c.ctx, decideMax) // the caller may have hung up
+		refund, cancel := context.WithTimeout(c.ctx, decideMax) // c.ctx, because the caller may have disconnected
 		defer cancel()
 		_, _ = c.toLeader(refund, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, Refund: true})
 	}
@@ -265,7 +265,7 @@ func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q mess
 			answer, err = c.call(ctx, others[i], q)
 			return answer, true, err
 		}
-		if a.silent { // it may have one that has ended
+		if a.silent { // the node may have a game session that has ended
 			err = a.err
 		}
 	}
@@ -288,7 +288,7 @@ func (c *Cluster) tryCreate(ctx context.Context, f messages.FleetID, location st
 		}
 		full := isCode(err, messages.FleetCapacityExceeded) || isCode(err, messages.Unavailable)
 		if !full && !errors.Is(err, coord.ErrRefused) && !errors.Is(err, coord.ErrUnavailable) {
-			return answer, err // otherwise the node has certainly not created it
+			return answer, err // the loop continues only if the node has certainly not created the game session
 		}
 	}
 	return answer, err
@@ -335,7 +335,7 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 		switch {
 		case err != nil:
 			return c.askAll(ctx, q, unknown, err)
-		case !found && hop == 0: // as far as is remembered
+		case !found && hop == 0: // the cache may be out of date, so ask the coordinator
 			continue
 		case !found:
 			return c.ended(ctx, id, q, unknown)

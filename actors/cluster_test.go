@@ -509,7 +509,7 @@ func TestAPlacementOverNodes(t *testing.T) {
 	})
 }
 
-// A node that has gone or drains is passed over, because it has certainly not created the game session.
+// A node that has gone or that drains is skipped, because it has certainly not created the game session.
 func TestANodeThatIsAwayIsPassedOver(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		a := c.nodes[0]
@@ -536,7 +536,7 @@ func TestTheLimitOfACreator(t *testing.T) {
 		_, err = at(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, MaxPlayers: 4})
 		wantCode(c, err, messages.InvalidRequest)
 		must(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
-		c.locked(func() { c.away = true }) // the claim fails: the charge is taken back
+		c.locked(func() { c.away = true }) // the claim fails, so the charge is refunded
 		_, err = at(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
 		wantCode(c, err, messages.Internal)
 		c.locked(func() { c.away = false })
@@ -544,7 +544,7 @@ func TestTheLimitOfACreator(t *testing.T) {
 	})
 }
 
-// The token of a game session that was lost with its node is answered from what the directory keeps.
+// A request with the token of a game session that was lost with its node is answered from the directory.
 func TestATokenOfALostNode(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		q := messages.CreateGameSession{FleetID: relays, MaxPlayers: 4, IdempotencyToken: "token"}

@@ -54,7 +54,7 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 		}
 		each := find
 		if each.Limit > 0 {
-			each.Limit++ // to see whether there are more results
+			each.Limit++ // one more result shows whether there are further results
 		}
 		q = each
 	}
@@ -238,7 +238,8 @@ func (c *Cluster) pollRoom(n coord.Node) {
 	delete(r.polled, n.Name)
 }
 
-// rest waits a second before a node that did not answer is asked again. It reports whether the node is still one of the cluster.
+// rest waits a second before a node that did not answer is asked again. It reports whether the node is still in the
+// cluster.
 func (c *Cluster) rest(n coord.Node) bool {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()

@@ -26,7 +26,7 @@ type Link struct {
 	lingers  bool
 	ended    bool
 	loggedIn bool
-	acked    uint64 // set by Slow
+	acked    uint64 // returned by Reached; Slow sets it
 	stuck    bool
 	got      []string
 	bytes    int

@@ -13,9 +13,10 @@ type candidate struct {
 	room, warm int
 }
 
-// WithRoom returns the nodes with room for a game session of a fleet in a location, the one to try first first. The first is the better of
-// two random nodes: loads are old, and always the best one would get all game sessions until the next loads. Nodes with more room are drawn
-// more often; at equal room one with a waiting process is better.
+// WithRoom returns the nodes with room for a game session of a fleet in a location, in the order in which to try them.
+// The first node is the better one of two that are drawn at random. Loads are out of date, so if the best node always
+// came first, it would get all game sessions until the next loads arrive. Nodes with more room are drawn more often. If
+// two nodes have equal room, the one with a waiting process is better.
 func (v *View) WithRoom(f messages.FleetID, location string, random *rand.Rand) []coord.Node {
 	var all []candidate
 	sum := 0

@@ -14,36 +14,37 @@ import (
 type DirectoryOptions struct {
 	Coordinator Coordinator
 	Keys        coord.Keys
-	Node        string // the name of this node
-	Peers       string // its address for other nodes
-	// Incarnation returns that of this node, 0 while it is not registered.
+	Node        string // name of this node
+	Peers       string // address at which other nodes reach this node
+	// Incarnation returns the incarnation of this node, or 0 while the node is not registered.
 	Incarnation func() int64
-	// Lost is called once for each game session of this node that was taken from it, because the node was declared lost. It must not block.
+	// Lost is called once for each game session that was taken from this node because the node was declared lost. It
+	// must not block.
 	Lost func(id messages.GameSessionID)
 }
 
-// Directory records which node of a cluster runs a game session (cluster.md 6). It writes the records of this node's game sessions, and
-// reads those of others. Its methods may be called from any goroutine.
+// Directory records which node of a cluster runs a game session (cluster.md 6). It writes the records of this node's
+// game sessions, and reads the records of other nodes' game sessions. Its methods may be called from any goroutine.
 type Directory struct {
 	o       DirectoryOptions
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
-	claims  chan struct{} // bounds the claims under way
-	ended   chan struct{} // has an element if some game session has ended
+	claims  chan struct{} // limits the number of concurrent claims
+	ended   chan struct{} // contains an element if a game session has ended
 	mu      sync.Mutex
 	own     map[coord.Tag]*ownGame
-	waiting int // claims
+	waiting int // number of waiting claims
 	owners  *Owners
 }
 
-// ownGame is a game session of this node. The Directory forgets it once its record is deleted.
+// ownGame is a game session of this node. The Directory forgets it once its record has been deleted.
 type ownGame struct {
 	record  coord.Game
 	state   claimState
-	changed int64     // the revision of the record, if it is claimed
-	over    bool      // the game session has ended: the record is to be deleted
-	since   time.Time // of the last request without an answer, which may be executed for unsureTime
+	changed int64     // revision of the record, if state is claimed
+	over    bool      // the game session has ended, so the record must be deleted
+	since   time.Time // time of the last request without an answer; the request may take effect for unsureTime
 }
 
 type claimState uint8
@@ -51,19 +52,19 @@ type claimState uint8
 const (
 	claiming claimState = iota
 	claimed
-	unsure // the coordinator may have the record, or may write it yet
+	unsure // the coordinator may have the record, or may still write it
 )
 
 const (
-	claimTime  = 2 * time.Second  // how long a claim may take (cluster.md 6.2)
-	claimsMax  = 64               // under way at a time
-	claimsWait = 10_000           // claims that wait; more are refused
-	groupMax   = 24               // game sessions of one transaction: each takes up to 4 of its operations
-	endPause   = time.Second      // between two attempts to delete records
-	unsureTime = 10 * time.Second // after which a request without an answer is not executed any more
+	claimTime  = 2 * time.Second  // maximum time of a claim (cluster.md 6.2)
+	claimsMax  = 64               // maximum number of concurrent claims
+	claimsWait = 10_000           // maximum number of waiting claims; more are refused
+	groupMax   = 24               // maximum number of game sessions in one transaction; each uses up to 4 of its operations
+	endPause   = time.Second      // pause between two attempts to delete records
+	unsureTime = 10 * time.Second // time after which a request without an answer can no longer take effect
 )
 
-// NewDirectory returns a Directory without game sessions.
+// NewDirectory returns a Directory that has no game sessions.
 func NewDirectory(o DirectoryOptions) *Directory {
 	d := &Directory{o: o, claims: make(chan struct{}, claimsMax), ended: make(chan struct{}, 1), own: make(map[coord.Tag]*ownGame), owners: NewOwners(o.Coordinator, o.Keys)}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
@@ -71,7 +72,7 @@ func NewDirectory(o DirectoryOptions) *Directory {
 	return d
 }
 
-// Close ends all work. Records stay: the next process of this node deletes them.
+// Close ends all work. It keeps the records; the next process of this node deletes them.
 func (d *Directory) Close() {
 	d.cancel()
 	d.work.Wait()
@@ -85,7 +86,7 @@ func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done fu
 	d.mu.Lock()
 	refused := ""
 	switch {
-	case d.own[tag] != nil: // it has ended, and its record is not deleted yet
+	case d.own[tag] != nil: // an earlier game session with this id has ended, but its record is not deleted yet
 		refused = "a game session with this id is ending: try again"
 	case d.waiting >= claimsWait:
 		refused = "too many game sessions wait for the cluster's coordinator"
@@ -113,7 +114,7 @@ func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done fu
 		d.mu.Unlock()
 		done(err)
 		if now := d.o.Incarnation(); err == nil && now != incarnation {
-			d.Registered(d.ctx, now) // it has registered during the claim
+			d.Registered(d.ctx, now) // the node has registered again during the claim
 		}
 	})
 }
@@ -175,7 +176,7 @@ func (d *Directory) commit(ctx context.Context, when []coord.Condition, changes 
 	return d.o.Coordinator.Commit(ctx, when, changes)
 }
 
-// read returns the record of a game session as the coordinator has it.
+// read returns the current record of a game session from the coordinator.
 func (d *Directory) read(ctx context.Context, tag coord.Tag) (g ownGame, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -205,7 +206,7 @@ func (d *Directory) tellEnded() {
 	}
 }
 
-// deleteEnded deletes the records of game sessions that have ended, in groups, until the Directory is closed.
+// deleteEnded deletes the records of ended game sessions in groups, until the Directory is closed.
 func (d *Directory) deleteEnded() {
 	for {
 		select {
@@ -221,7 +222,7 @@ func (d *Directory) deleteEnded() {
 	}
 }
 
-// endedGroup returns some game sessions that have ended, and whose claims were answered.
+// endedGroup returns some game sessions that have ended and whose claims have been answered.
 func (d *Directory) endedGroup() map[coord.Tag]ownGame {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -234,7 +235,7 @@ func (d *Directory) endedGroup() map[coord.Tag]ownGame {
 	return group
 }
 
-// deleteGroup deletes the records of game sessions, and reports whether the coordinator has answered for all of them.
+// deleteGroup deletes the records of game sessions. It reports whether the coordinator has answered for all of them.
 func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 	var when []coord.Condition
 	var changes []coord.Change
@@ -263,14 +264,14 @@ func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 			delete(d.own, tag)
 		case err == nil && done:
 			now.state, all = unsure, false
-		default: // another node has changed one, or an attempt without an answer has deleted them
+		default: // another node has changed a record, or an attempt without an answer has deleted the records
 			now.state, now.since = unsure, time.Now()
 		}
 	}
 	return err == nil && all
 }
 
-// lookUp learns whether the coordinator has the record of a game session that has ended.
+// lookUp checks whether the coordinator still has the record of an ended game session.
 func (d *Directory) lookUp(tag coord.Tag, own ownGame) (answered bool) {
 	there, found, err := d.read(d.ctx, tag)
 	if err != nil {
@@ -286,13 +287,14 @@ func (d *Directory) lookUp(tag coord.Tag, own ownGame) (answered bool) {
 	case time.Since(now.since) > unsureTime:
 		delete(d.own, tag)
 	default:
-		return false // it may be written yet
+		return false // the record may still be written
 	}
 	return true
 }
 
-// Registered says that this node is registered under another incarnation. It writes the records of all game sessions of this node again.
-// Those that were taken from the node are lost. After a restore from a backup, records that are missing are made again.
+// Registered is called when this node has registered under another incarnation. It writes the records of all game
+// sessions of this node again. Game sessions that were taken from the node are lost. If the coordinator was restored
+// from a backup, Registered recreates missing records.
 func (d *Directory) Registered(ctx context.Context, incarnation int64) {
 	d.mu.Lock()
 	games := make(map[coord.Tag]ownGame)
@@ -313,7 +315,7 @@ func (d *Directory) Registered(ctx context.Context, incarnation int64) {
 	}
 }
 
-// renew writes the record of a game session for another incarnation. It reports whether the coordinator has answered.
+// renew writes the record of a game session with another incarnation. It reports whether the coordinator has answered.
 func (d *Directory) renew(ctx context.Context, tag coord.Tag, own ownGame, incarnation int64) bool {
 	there, found, err := d.read(ctx, tag)
 	if err != nil {
@@ -350,7 +352,7 @@ func (d *Directory) renew(ctx context.Context, tag coord.Tag, own ownGame, incar
 	}
 	if now != nil {
 		now.record.Incarnation, now.changed = incarnation, at
-	} else { // it has ended meanwhile, and its record was deleted before
+	} else { // the game session has ended in the meantime, and its record was deleted before this write
 		own.state, own.changed, own.over = claimed, at, true
 		d.own[tag] = &own
 		d.tellEnded()
@@ -358,7 +360,8 @@ func (d *Directory) renew(ctx context.Context, tag coord.Tag, own ownGame, incar
 	return true
 }
 
-// runs reports whether a game session of this node has not ended. If it has ended, the record that a renewal may have written is deleted.
+// runs reports whether a game session of this node is still running. If it has ended, runs marks the record that a
+// renewal may have written for deletion.
 func (d *Directory) runs(tag coord.Tag, own ownGame, tried bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -371,7 +374,7 @@ func (d *Directory) runs(tag coord.Tag, own ownGame, tried bool) bool {
 	return now != nil && !now.over
 }
 
-// lose forgets a game session that this node runs no longer.
+// lose forgets a game session that this node no longer runs.
 func (d *Directory) lose(tag coord.Tag) {
 	d.mu.Lock()
 	own := d.own[tag]
@@ -382,7 +385,7 @@ func (d *Directory) lose(tag coord.Tag) {
 	}
 }
 
-// Gone returns what is left of a game session that has ended, nil if nothing is.
+// Gone returns the remaining record of a game session that has ended, or nil if there is no such record.
 func (d *Directory) Gone(ctx context.Context, tag coord.Tag) (*coord.Gone, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -394,7 +397,8 @@ func (d *Directory) Gone(ctx context.Context, tag coord.Tag) (*coord.Gone, error
 	return &gone, err
 }
 
-// Owner returns the name of the node that runs a game session, "" if none does. Unless it is fresh, it may be that of a moment ago.
+// Owner returns the name of the node that runs a game session, or "" if no node runs it. Unless fresh is set, the answer
+// may come from a cache.
 func (d *Directory) Owner(ctx context.Context, tag coord.Tag, fresh bool) (string, error) {
 	d.mu.Lock()
 	own := d.own[tag]
@@ -413,21 +417,22 @@ func (d *Directory) Owner(ctx context.Context, tag coord.Tag, fresh bool) (strin
 	return g.Owner, nil
 }
 
-// Clear deletes the records that an earlier process of this node has left. It is called before the first Claim of this process.
+// Clear deletes the records of an earlier process of this node. It must be called before the first Claim of this
+// process.
 func (d *Directory) Clear(ctx context.Context) error {
 	return d.take(ctx, d.o.Node, []coord.Condition{coord.Incarnation(d.o.Keys.Node(d.o.Node), d.o.Incarnation())}, "")
 }
 
-// Reap deletes the records of the game sessions of a node that is lost, and leaves a note that they are TERMINATED. Leads holds as long as
-// this node leads.
+// Reap deletes the records of the game sessions of a lost node, and records that these game sessions are TERMINATED. The
+// condition leads holds as long as this node leads.
 func (d *Directory) Reap(ctx context.Context, node string, leads coord.Condition) error {
 	return d.take(ctx, node, []coord.Condition{leads, coord.Absent(d.o.Keys.Node(node))}, "its host was lost")
 }
 
-// ErrTaken is returned by Clear and Reap if a condition does not hold any more.
+// ErrTaken is returned by Clear and Reap if a condition no longer holds.
 var ErrTaken = errors.New("cluster: the node or the leader has changed meanwhile")
 
-// take deletes the records of the game sessions of a node, in groups.
+// take deletes the records of a node's game sessions, in groups.
 func (d *Directory) take(ctx context.Context, node string, when []coord.Condition, text string) error {
 	for {
 		found, err := d.o.Coordinator.Read(ctx, coord.Query{Key: d.o.Keys.Host(node), Prefix: true, Most: groupMax, Keys: true})
@@ -462,7 +467,7 @@ func (d *Directory) take(ctx context.Context, node string, when []coord.Conditio
 	}
 }
 
-// holds returns an error unless conditions hold now.
+// holds returns an error unless all conditions hold now.
 func (d *Directory) holds(ctx context.Context, when []coord.Condition) error {
 	done, _, err := d.commit(ctx, when, nil)
 	if err == nil && !done {
@@ -471,7 +476,7 @@ func (d *Directory) holds(ctx context.Context, when []coord.Condition) error {
 	return err
 }
 
-// gameOf returns the record of a game session.
+// gameOf returns the directory's record of a game session.
 func gameOf(g *messages.GameSession, fingerprint [32]byte) coord.Game {
 	record := coord.Game{
 		ARN: g.ID, Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Properties: g.Properties, PlayersMax: g.MaxPlayers,
@@ -483,7 +488,7 @@ func gameOf(g *messages.GameSession, fingerprint [32]byte) coord.Game {
 	return record
 }
 
-// Session returns the game session of a record that is left of it.
+// Session returns the game session that a Gone record describes.
 func Session(g *coord.Gone) *messages.GameSession {
 	return &messages.GameSession{
 		ID: g.ARN, FleetID: g.Fleet, Location: g.Location, Name: g.Name, CreatorID: g.Creator, Properties: g.Properties, MaxPlayers: g.PlayersMax,

@@ -20,15 +20,15 @@ import (
 
 const testKeys = coord.Keys("/troupe/test/")
 
-// library is some nodes with a directory each over one coordinator, in a bubble.
+// library is a set of nodes, each with a directory, on one coordinator in a bubble.
 type library struct {
 	*testing.T
 	store *clustertest.Store
-	raw   *clustertest.Client // without faults
+	raw   *clustertest.Client // a client without faults
 	nodes []*shelf
 }
 
-// shelf is a node's directory, and the game sessions that the node runs.
+// shelf is one node: its directory and the game sessions that it runs.
 type shelf struct {
 	name   string
 	client *clustertest.Client
@@ -36,7 +36,7 @@ type shelf struct {
 	mu     sync.Mutex
 	inc    int64
 	runs   map[messages.GameSessionID]bool
-	began  map[messages.GameSessionID]bool // claims that were not ended
+	began  map[messages.GameSessionID]bool // game sessions that were claimed and not ended
 	lost   []messages.GameSessionID
 }
 
@@ -73,7 +73,7 @@ func (n *shelf) lose(id messages.GameSessionID) {
 	n.lost = append(n.lost, id)
 }
 
-// register registers a node anew.
+// register registers a node again.
 func (l *library) register(n *shelf) {
 	l.Helper()
 	key := testKeys.Node(n.name)
@@ -87,7 +87,7 @@ func (l *library) register(n *shelf) {
 	n.mu.Unlock()
 }
 
-// claim begins a game session on a node; it runs unless its claim is refused.
+// claim claims a game session for a node. The game session runs unless the claim is refused.
 func (l *library) claim(n *shelf, id messages.GameSessionID, done func(error)) {
 	n.mu.Lock()
 	n.began[id] = true
@@ -107,7 +107,7 @@ func (l *library) claim(n *shelf, id messages.GameSessionID, done func(error)) {
 	})
 }
 
-// token returns the token of every second game session.
+// token returns a token for every second game session, and "" for the others.
 func token(id messages.GameSessionID) string {
 	if strings.HasSuffix(string(id), "0") {
 		return "token"
@@ -129,7 +129,7 @@ func (l *library) end(n *shelf, id messages.GameSessionID) {
 	n.d.End(id)
 }
 
-// keys returns the keys below the cluster's prefix that begin with one of some words.
+// keys returns the keys below the cluster's prefix that begin with one of the given words.
 func (l *library) keys(words ...string) (keys []string) {
 	l.Helper()
 	found, err := l.raw.Read(l.Context(), coord.Query{Key: string(testKeys), Prefix: true, Keys: true})
@@ -194,7 +194,7 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// CL-16: what a process of an old incarnation, or the leader of an old term, writes is refused.
+// CL-16: writes of an old incarnation's process, and of an old term's leader, are refused.
 func TestOldIncarnations(t *testing.T) {
 	withLibrary(t, func(l *library) {
 		a, b := l.nodes[0], l.nodes[1]
@@ -205,7 +205,7 @@ func TestOldIncarnations(t *testing.T) {
 		}
 		old := a.inc
 		l.register(a)
-		a.inc = old // it does not know yet
+		a.inc = old // the node does not know its new incarnation yet
 		if err := l.claimed(a, id(100)); err == nil {
 			t.Error("a claim of an old incarnation is made")
 		}
@@ -241,7 +241,7 @@ func TestOldIncarnations(t *testing.T) {
 	})
 }
 
-// A node that was not reaped keeps its game sessions, also if the coordinator was restored from an older backup.
+// A node that was not reaped keeps its game sessions, even if the coordinator was restored from an older backup.
 func TestANodeReturns(t *testing.T) {
 	withLibrary(t, func(l *library) {
 		a := l.nodes[0]
@@ -250,7 +250,7 @@ func TestANodeReturns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i := range 10 { // the backup does not have them
+		for i := range 10 { // the backup does not contain these game sessions
 			tag := tagOf(id(i))
 			if _, _, err := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Delete(testKeys.Game(tag)), coord.Delete(testKeys.HostGame("a", tag))}); err != nil {
 				t.Fatal(err)
@@ -291,8 +291,8 @@ func TestTheNextProcessClears(t *testing.T) {
 	})
 }
 
-// Whatever gets lost on the way to the coordinator: no game session runs on two nodes, and once all is well, the directory has those that
-// run, and no others.
+// Requests and answers are lost at random. No game session ever runs on two nodes. Once the faults end, the directory
+// contains exactly the running game sessions.
 func TestDirectorySeeds(t *testing.T) {
 	for seed := range uint64(100) {
 		withLibrary(t, func(l *library) {
@@ -350,7 +350,7 @@ func TestDirectorySeeds(t *testing.T) {
 	}
 }
 
-// reap has a node declared lost by another one, which may not get through, and registers it again.
+// reap makes another node declare a node lost, which may fail, and registers the lost node again.
 func (l *library) reap(n, by *shelf) {
 	l.Helper()
 	_, term, err := l.raw.Commit(l.Context(), nil, []coord.Change{coord.Put(testKeys.Lead(), []byte(by.name)), coord.Delete(testKeys.Node(n.name))})

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	campaignMax = 200 * time.Millisecond // a candidate waits so long at most, that not all try at once
-	leaderMax   = 8 * time.Second        // a call waits so long for a leader
-	waitersMax  = 1000                   // so many calls wait at a time
+	campaignMax = 200 * time.Millisecond // maximum delay of a candidate; a random delay keeps candidates from campaigning all at once
+	leaderMax   = 8 * time.Second        // maximum time that a call waits for a leader
+	waitersMax  = 1000                   // maximum number of calls that wait for a leader at the same time
 )
 
-// elect leads while this node is the leader, and follows else, until ctx ends.
+// elect runs until ctx ends. It leads while this node is the leader, and follows otherwise.
 func (n *Node) elect(ctx context.Context) {
 	for ctx.Err() == nil {
 		following, stop := context.WithCancel(ctx)
@@ -31,7 +31,8 @@ func (n *Node) elect(ctx context.Context) {
 	}
 }
 
-// follow returns the term once this node leads, 0 if ctx ends. It is a candidate whenever no node leads.
+// follow waits until this node leads, and returns the term. It returns 0 if ctx ends. The node is a candidate whenever
+// no node leads.
 func (n *Node) follow(ctx context.Context) (term int64) {
 	for ctx.Err() == nil {
 		v := n.View()
@@ -50,8 +51,8 @@ func (n *Node) follow(ctx context.Context) (term int64) {
 	return 0
 }
 
-// campaign tries to become the leader once, and returns when the outcome may be known. An attempt without an answer may succeed later: then
-// the key says so.
+// campaign makes one attempt to become the leader. It returns when the outcome may be known. An attempt without an
+// answer may still succeed later; the node then learns it from the key.
 func (n *Node) campaign(ctx context.Context) {
 	if !sleep(ctx, rand.N(campaignMax)) {
 		return
@@ -72,7 +73,7 @@ func (n *Node) campaign(ctx context.Context) {
 	}
 }
 
-// lead leads until the term ends, and gives the key up if it is still there.
+// lead leads until the term ends. It then deletes the key if the key still exists.
 func (n *Node) lead(ctx context.Context, term int64) {
 	n.o.Log.Info().Str("node", n.o.Self.Name).Int64("term", term).Msg("node leads")
 	n.change(func() { n.roster.beginTerm(time.Now()) })
@@ -110,17 +111,17 @@ func (n *Node) lead(ctx context.Context, term int64) {
 	}
 }
 
-// holds reports whether the key of a term is still there.
+// holds reports whether the key of a term still exists.
 func (n *Node) holds(term int64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.roster.term == term
 }
 
-// Leader returns the leader and its term, or waits for one, 8 s at most. Self: this node leads. The error is ctx's, or a messages.Error: no
-// node leads, or too many calls wait already.
+// Leader returns the leader and its term. If there is no leader, it waits up to 8 s for one. self means that this node
+// leads. The error is ctx's, or a messages.Error: no node leads, or too many calls are already waiting.
 func (n *Node) Leader(ctx context.Context) (leader coord.Node, term int64, self bool, err error) {
-	var limit *time.Timer // nil: the call does not wait yet
+	var limit *time.Timer // nil until the call waits
 	for {
 		v := n.View()
 		if v.Leads {

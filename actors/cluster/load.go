@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	loadSoon = time.Second      // between two records of a load, at least
-	loadLate = 30 * time.Second // until a small difference is written
+	loadSoon = time.Second      // minimum time between two writes of a load
+	loadLate = 30 * time.Second // delay until a small difference is written
 )
 
-// nextLoad returns how long a load waits until it is written; ok is false if it is written already. A node that is newly registered has
-// written none.
+// nextLoad returns how long to wait until a load is written. ok is false if it is already written. A newly registered
+// node has not written a load.
 func nextLoad(written, now *coord.Load, since time.Duration) (wait time.Duration, ok bool) {
 	switch {
 	case now == nil:
@@ -28,7 +28,7 @@ func nextLoad(written, now *coord.Load, since time.Duration) (wait time.Duration
 	return max(0, loadLate-since), true
 }
 
-// differs reports whether the room of any fleet passes zero or changes by an eighth.
+// differs reports whether the room of any fleet changes between zero and more, or changes by at least an eighth.
 func differs(written, now *coord.Load) bool {
 	rooms := map[[2]string]int{}
 	for _, p := range written.Places {

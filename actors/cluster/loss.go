@@ -2,17 +2,18 @@ package cluster
 
 import "troupe/messages/coord"
 
-// verdict is what the answers of a node that is not registered mean.
+// verdict is the conclusion from the attempts to reach a node that is not registered.
 type verdict uint8
 
 const (
 	gone    verdict = iota + 1 // the process is gone
-	silent                     // stopped, cut off, powered off
-	adrift                     // alive, without a lease
-	unheard                    // the one that asks may be cut off itself
+	silent                     // the process is stopped, disconnected or powered off
+	adrift                     // the process is alive, but has no lease
+	unheard                    // the asking node may itself be disconnected
 )
 
-// judge says what answers mean: the first is that to this node, the others are what came of it when others asked. One that did not say has 0.
+// judge derives the verdict from several outcomes. The first outcome is that of this node's attempt; the others are
+// those of other nodes' attempts. The outcome is 0 for a node that did not report one.
 func judge(answers []coord.Outcome) verdict {
 	v, sure := gone, len(answers) == 1
 	for i, a := range answers {

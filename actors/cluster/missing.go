@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	askEvery = time.Second // how often a node that is not registered is asked
-	probers  = 2           // other nodes that the leader has ask, too
+	askEvery = time.Second // interval at which a node that is not registered is asked
+	probers  = 2           // number of other nodes that the leader asks to try as well
 	reachMax = 2 * time.Second
 )
 
-// chaseMissing asks all nodes that are not registered, until ctx ends. In a term of this node it reaps those that are lost; 0: it does not
-// lead.
+// chaseMissing asks all nodes that are not registered, until ctx ends. In a term of this node, it reaps the lost ones.
+// term is 0 if this node does not lead.
 func (n *Node) chaseMissing(ctx context.Context, term int64) {
 	type process struct {
 		name        string
@@ -59,7 +59,7 @@ func (n *Node) chaseMissing(ctx context.Context, term int64) {
 	}
 }
 
-// chase asks one node until it is back, or reaped.
+// chase asks one node until that node is registered again or is reaped.
 func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
 	for ctx.Err() == nil {
 		begin := time.Now()
@@ -85,10 +85,11 @@ func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
 	}
 }
 
-// errLater says that a node has had a later incarnation, which must be asked for.
+// errLater means that the node has had a later incarnation. That incarnation must be asked instead.
 var errLater = errors.New("the node has had a later incarnation")
 
-// learn reads the index of a node that is to be reaped. If it is of a later incarnation, which this node has missed, that is chased instead.
+// learn reads the index of a node that is to be reaped. If the index belongs to a later incarnation, which this node has
+// missed, learn records that incarnation and returns errLater.
 func (n *Node) learn(ctx context.Context, m coord.Node) error {
 	found, err := n.read(ctx, coord.Query{Key: n.keys.Host(m.Name), Prefix: true, Most: 1})
 	if err != nil || len(found.KVs) == 0 {
@@ -101,7 +102,7 @@ func (n *Node) learn(ctx context.Context, m coord.Node) error {
 	return nil
 }
 
-// ask returns what came of asking a node, by this one and, if others is set, by two others.
+// ask returns the outcomes of attempts to reach a node: this node's and, if others is set, those of two other nodes.
 func (n *Node) ask(ctx context.Context, m coord.Node, others bool) []coord.Outcome {
 	var live []coord.Node
 	for _, o := range n.View().Members {
@@ -119,7 +120,7 @@ func (n *Node) ask(ctx context.Context, m coord.Node, others bool) []coord.Outco
 			defer cancel()
 			answer, _ := n.o.Peers.Call(ctx, o, coord.Reach{Node: m, Incarnation: m.Incarnation})
 			reached, _ := answer.(coord.Reached)
-			answers[1+i] = reached.Outcome // none: it does not know
+			answers[1+i] = reached.Outcome // 0 if that node did not answer
 		})
 	}
 	answers[0] = n.find(ctx, m)
@@ -127,8 +128,8 @@ func (n *Node) ask(ctx context.Context, m coord.Node, others bool) []coord.Outco
 	return answers
 }
 
-// find says whether a node answers, as the incarnation asked for or as any other that is known. It may have registered anew without learning
-// it, or without the one that asks having learned it.
+// find reports whether a node answers, as the incarnation in m or as another known incarnation. The node may have
+// registered again without knowing it, or without this node knowing it.
 func (n *Node) find(ctx context.Context, m coord.Node) coord.Outcome {
 	n.mu.Lock()
 	all := []coord.Node{m}
@@ -155,7 +156,7 @@ func (n *Node) hello(ctx context.Context, to coord.Node) coord.Outcome {
 	return outcome
 }
 
-// greet asks a node who it is.
+// greet sends Hello to a node.
 func (n *Node) greet(ctx context.Context, to coord.Node) (coord.HelloAnswer, coord.Outcome) {
 	if to.Peers == "" {
 		return coord.HelloAnswer{}, coord.Silent
@@ -172,7 +173,7 @@ func (n *Node) greet(ctx context.Context, to coord.Node) (coord.HelloAnswer, coo
 	return hello, coord.Silent
 }
 
-// findOrphans adds nodes that have game sessions in the directory and are not known, which an earlier leader may not have reaped.
+// findOrphans adds unknown nodes that have game sessions in the directory. An earlier leader may not have reaped them.
 func (n *Node) findOrphans(ctx context.Context) {
 	var p pause
 	q := coord.Query{Key: n.keys.Hosts(), Prefix: true, Most: 1}
@@ -187,7 +188,7 @@ func (n *Node) findOrphans(ctx context.Context) {
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(found.KVs[0].Key, n.keys.Hosts()), "/")
 		q.After = n.keys.Hosts() + name + "0"                  // '0' follows '/'
-		entry, _ := coord.Decode[coord.HostGame](found.KVs[0]) // without an address it is silent
+		entry, _ := coord.Decode[coord.HostGame](found.KVs[0]) // without an address, the node counts as silent
 		orphan := coord.Node{Name: name, Peers: entry.Peers, Incarnation: entry.Incarnation}
 		n.change(func() { n.roster.addOrphan(orphan, time.Now()) })
 	}

@@ -19,21 +19,21 @@ type Options struct {
 	Coordinator Coordinator
 	Peers       Peers
 	Log         zerolog.Logger
-	Cluster     string        // a valid name
-	Self        coord.Node    // with a valid name; without Draining and Incarnation
-	ClusterID   string        // of the cluster that the node's store belongs to; "": of none yet
-	OldLease    coord.Lease   // of the former process, as Registered told it; 0: not known
-	TTL         time.Duration // of the registration, in whole seconds; 0: 6 s
-	ReapAfter   time.Duration // how long a node is silent until it is lost; 0: 15 s
+	Cluster     string        // name of the cluster; must be valid
+	Self        coord.Node    // registration of this node, with a valid name; Draining and Incarnation are not set
+	ClusterID   string        // id of the cluster to which the node's store belongs; "" if it belongs to no cluster yet
+	OldLease    coord.Lease   // lease of the node's former process, as passed to Registered; 0 if unknown
+	TTL         time.Duration // of the registration, in whole seconds; default 6 s
+	ReapAfter   time.Duration // how long a node must be silent before it is declared lost; default 15 s
 
-	// Registered is told each new incarnation of this node and the lease that holds it. The records of the node's game sessions may have to
-	// be written again. It must not block. This and the following functions may be nil.
+	// Registered is called for each new incarnation of this node, with its lease. The records of the node's game
+	// sessions may have to be written again. Registered must not block. It and the following functions may be nil.
 	Registered func(incarnation int64, l coord.Lease)
-	// Lead is called when a term of this node begins, and returns when ctx ends, or before, if the term turns out to be over. No term begins
-	// before the one before has returned.
+	// Lead is called when a term of this node begins. It returns when ctx ends, or earlier if it finds that the term is
+	// over. The next term does not begin before Lead has returned.
 	Lead func(ctx context.Context, term int64)
-	// Reap deletes what a lost node has left, on condition of the term and of the node's absence. It is called within a term, and again after
-	// an error as long as the node is lost.
+	// Reap deletes the records of a lost node, on condition of the term and of the node's absence. It is called within a
+	// term. After an error it is called again as long as the node is lost.
 	Reap func(ctx context.Context, term int64, lost coord.Node) error
 }
 
@@ -46,25 +46,25 @@ type Node struct {
 	work   sync.WaitGroup
 	left   sync.Once
 	view   atomic.Pointer[View]
-	waits  atomic.Int32 // callers of Leader
+	waits  atomic.Int32 // number of calls of Leader that wait
 	reach  atomic.Bool  // the coordinator answered the last request of the registration
 	id     atomic.Pointer[string]
-	kick   chan struct{} // the registration has something to do
+	kick   chan struct{} // wakes the goroutine of the registration
 	leads  *Replica
 
 	mu       sync.Mutex
 	roster   roster
-	self     coord.Node // Incarnation: the last one, also while it is not registered
-	present  bool       // it is registered, under the lease
+	self     coord.Node // Incarnation is the last one, even while the node is not registered
+	present  bool       // the node is registered, under lease
 	lease    coord.Lease
 	anew     bool // the coordinator was restored
 	load     *coord.Load
-	resigned int64 // the last term that this node gave up
+	resigned int64 // the last term from which this node resigned
 
-	reg registration // owned by the goroutine of the registration
+	reg registration // used only by the goroutine of the registration
 }
 
-// New returns a node that answers others; Start makes it one of the cluster.
+// New returns a node that answers other nodes. Start makes it join the cluster.
 func New(o Options) *Node {
 	if o.Registered == nil {
 		o.Registered = func(int64, coord.Lease) {}
@@ -84,8 +84,9 @@ func New(o Options) *Node {
 	return n
 }
 
-// Start makes the node one of the cluster: it checks that it may be, registers, and knows the others when it returns. Otherwise the error
-// says what to do. It waits a minute at most for the coordinator, and for a former process of the node as long as its lease lasts.
+// Start makes the node join the cluster. It checks whether the node may join, registers it, and returns when the node
+// knows the other nodes. An error says what the operator should do. Start waits up to a minute for the coordinator, and
+// until the lease of a former process of the node has ended.
 func (n *Node) Start(ctx context.Context) error {
 	if err := n.join(ctx); err != nil {
 		n.Close()
@@ -121,7 +122,7 @@ func (n *Node) Close() {
 	n.left.Do(n.leave)
 }
 
-// View returns what the node knows of the cluster.
+// View returns the node's current view of the cluster.
 func (n *Node) View() *View { return n.view.Load() }
 
 // ClusterID returns the id of the cluster, once Start has returned.
@@ -145,13 +146,13 @@ func (n *Node) Do(ctx context.Context, q messages.Request) (any, error) {
 	return nil, messages.Errorf(messages.InvalidRequest, "a node does not answer a %T", q)
 }
 
-// SetDraining says whether the node drains: it does not lead, and gets no new work.
+// SetDraining sets whether the node drains. A draining node does not lead and gets no new work.
 func (n *Node) SetDraining(on bool) {
 	n.change(func() { n.self.Draining = on })
 	n.wake()
 }
 
-// SetLoad says what the load of the node is. It is written when that matters to others.
+// SetLoad sets the load of the node. The node writes it to the coordinator when the difference matters to other nodes.
 func (n *Node) SetLoad(l coord.Load) {
 	n.mu.Lock()
 	n.load = &l
@@ -159,7 +160,8 @@ func (n *Node) SetLoad(l coord.Load) {
 	n.wake()
 }
 
-// Forget declares a node lost that is not registered, even if it answers, and waits until it is reaped. Only the leader does so.
+// Forget declares a node lost that is not registered, even if that node answers, and waits until it is reaped. Only the
+// leader may do so.
 func (n *Node) Forget(ctx context.Context, name string) error {
 	for {
 		v := n.View()
@@ -187,7 +189,7 @@ func (n *Node) Forget(ctx context.Context, name string) error {
 	}
 }
 
-// change changes what the node knows, and publishes it.
+// change calls f to change the node's state, and publishes a new view.
 func (n *Node) change(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -202,7 +204,7 @@ func (n *Node) change(f func()) {
 	close(n.view.Swap(v).replaced)
 }
 
-// onNodes takes over changes of registrations. They may say that this node has lost its own.
+// onNodes applies changes of registrations. They may show that this node has lost its own registration.
 func (n *Node) onNodes(c Changes) {
 	n.change(func() {
 		n.roster.applyNodes(n.keys, c, time.Now())
@@ -216,7 +218,7 @@ func (n *Node) onNodes(c Changes) {
 	n.wake()
 }
 
-// wake makes the registration look at what it has to do.
+// wake wakes the goroutine of the registration, so that it checks for due work.
 func (n *Node) wake() {
 	select {
 	case n.kick <- struct{}{}:
@@ -231,7 +233,7 @@ func request[A any](ctx context.Context, f func(ctx context.Context) (A, error))
 	return f(ctx)
 }
 
-// commit makes one attempt.
+// commit makes one attempt to commit.
 func (n *Node) commit(ctx context.Context, when []coord.Condition, changes ...coord.Change) (done bool, at int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -242,7 +244,7 @@ func (n *Node) read(ctx context.Context, q coord.Query) (coord.Found, error) {
 	return request(ctx, func(ctx context.Context) (coord.Found, error) { return n.o.Coordinator.Read(ctx, q) })
 }
 
-// get reads one record, nil if there is none.
+// get reads a record. It returns nil if the record does not exist.
 func (n *Node) get(ctx context.Context, key string) (*coord.KV, error) {
 	found, err := n.read(ctx, coord.Query{Key: key})
 	if err != nil || len(found.KVs) == 0 {

@@ -11,7 +11,8 @@ import (
 	"troupe/messages/coord"
 )
 
-// A dead process is known when its lease is over: six seconds after its last renewal, which it makes every two seconds.
+// A dead process is detected when its lease has expired: six seconds after the last renewal. It renews the lease every
+// two seconds.
 func TestDeadProcess(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b, c := w.three()
@@ -28,7 +29,7 @@ func TestDeadProcess(t *testing.T) {
 	})
 }
 
-// A leader that is killed has a successor within eight seconds, which reaps it.
+// After a leader is killed, another node leads within eight seconds and reaps it.
 func TestDeadLeader(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b, c := w.three()
@@ -40,7 +41,8 @@ func TestDeadLeader(t *testing.T) {
 	})
 }
 
-// A machine that is silent is reaped 15 s after its lease is over; a reading takes a second.
+// A silent machine is reaped 15 s after its lease has expired. The leader asks it once a second, so the
+// loss may be detected up to a second later.
 func TestSilentMachine(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, _, c := w.three()
@@ -69,7 +71,7 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// CL-37: what is closed leaves no lease, so none of its records.
+// CL-37: a node that was closed leaves no lease, and therefore no records.
 func TestCloseLeavesNothing(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b, c := w.three()
@@ -85,12 +87,12 @@ func TestCloseLeavesNothing(t *testing.T) {
 	})
 }
 
-// CL-18: each row of what answers mean. The node is cut from the coordinator in all but the first.
+// CL-18: each row of the table of verdicts. In all rows but the first, the node is disconnected from the coordinator.
 func TestLossTable(t *testing.T) {
 	for _, row := range []struct {
 		what  string
 		fault func(w *world, c *host)
-		want  cluster.State // 40 s later, as the leader a knows it
+		want  cluster.State // state after 40 s, as the leader a knows it
 		reaps int
 	}{
 		{"all refused: gone", func(_ *world, c *host) { c.kill() }, cluster.Lost, 1},
@@ -164,7 +166,8 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// A node that died with the leader, and that no live node knows, is reaped 15 s after the next leader has found its game session.
+// A node that died together with the leader, and that no live node knows, is reaped 15 s after the next leader has found
+// its game session.
 func TestOrphan(t *testing.T) {
 	newWorld(t, func(w *world) {
 		put(w.T, w.admin, keys.HostGame("x", "tag"), "")
@@ -189,7 +192,7 @@ func TestOrphan(t *testing.T) {
 	})
 }
 
-// A coordinator that is away for a minute ends no term and no registration.
+// An outage of the coordinator of one minute ends no term and no registration.
 func TestCoordinatorAway(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b, c := w.three()
@@ -208,7 +211,8 @@ func TestCoordinatorAway(t *testing.T) {
 	})
 }
 
-// A node whose lease was revoked early registers anew and is not reaped; so do all when the coordinator was restored.
+// A node whose lease was revoked early registers again and is not reaped. After a restore of the coordinator, this holds
+// for all nodes.
 func TestRevokedAndSetBack(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b, c := w.three()
@@ -281,7 +285,8 @@ func TestLeaderWaits(t *testing.T) {
 	})
 }
 
-// A term that its owner ends, since its store says that it is over, is given up: the next one is another.
+// When Lead returns because the store reports that the term is over, the node ends the term. The next term has another
+// number.
 func TestTermEndsEarly(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a := w.add("a")
@@ -313,7 +318,8 @@ func TestTermEndsEarly(t *testing.T) {
 	})
 }
 
-// A node that registered anew, but got no answer, is found by its incarnation before, and learns the new one later.
+// A node has registered again but got no answer. The leader finds it by its previous incarnation, and learns the new one
+// later.
 func TestRegistrationWithoutAnswer(t *testing.T) {
 	for away, want := range map[time.Duration]string{time.Second: "a live, b live, c live; a leads", 30 * time.Second: "a live, b live, c adrift; a leads"} {
 		newWorld(t, func(w *world) {
@@ -323,7 +329,7 @@ func TestRegistrationWithoutAnswer(t *testing.T) {
 			c.client.SetFaults(clustertest.Faults{Delay: delay})
 			time.Sleep(3 * time.Second)
 			w.store.RevokeEarly(keys.Node("c"))
-			time.Sleep(5*delay + delay/2) // its watch, an attempt under the old lease, a new lease, and half of the next attempt
+			time.Sleep(5*delay + delay/2) // time for its watch, an attempt under the old lease, a new lease, and half of the next attempt
 			c.client.SetFaults(clustertest.Faults{Delay: delay, Answers: true})
 			w.until(a, "c anew", func(v *cluster.View) bool {
 				m := v.Member("c")
@@ -345,7 +351,8 @@ func TestRegistrationWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A leader that has missed a later incarnation of a node learns it from the index, and does not take its refusals for a dead process.
+// A leader that has missed a later incarnation of a node learns it from the index. It does not conclude from the node's
+// refusals that the process is dead.
 func TestMissedIncarnation(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b := w.add("a"), w.add("b")
@@ -359,7 +366,7 @@ func TestMissedIncarnation(t *testing.T) {
 		put(w.T, w.admin, keys.HostGame("b", "tag"), string(coord.Encode(coord.HostGame{Incarnation: second, Peers: "b:1"})))
 		b.client.SetFaults(clustertest.Faults{Requests: true, Answers: true})
 		time.Sleep(10 * time.Second)
-		if err := w.admin.Compact(w.Context(), w.store.Revision()); err != nil { // a sees no registration come and go
+		if err := w.admin.Compact(w.Context(), w.store.Revision()); err != nil { // node a misses the registrations that begin and end in the meantime
 			t.Fatal(err)
 		}
 		a.client.SetFaults(clustertest.Faults{})

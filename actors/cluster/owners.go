@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	ownersMax  = 100_000         // game sessions whose owner is remembered
-	absentFor  = 5 * time.Second // that there is no owner is remembered so long
-	loginReads = 200             // per second
+	ownersMax  = 100_000         // maximum number of game sessions whose owner is cached
+	absentFor  = 5 * time.Second // how long a missing owner is cached
+	loginReads = 200             // maximum number of reads for logins per second
 )
 
-// ErrTooManyReads says that the directory was read too often for logins: try again later.
+// ErrTooManyReads means that logins have caused too many reads of the directory. The caller should try again later.
 var ErrTooManyReads = errors.New("directory: too many reads for logins")
 
-// Owners remembers which node runs a game session, and reads the directory for others. When it is full it forgets what was not asked for
-// lately. Its methods may be called from any goroutine.
+// Owners caches the nodes that run game sessions, and reads the directory for game sessions that are not cached. When
+// the cache is full, it drops the entries that were not used recently. Its methods may be called from any goroutine.
 type Owners struct {
 	coordinator Coordinator
 	keys        coord.Keys
@@ -27,30 +27,31 @@ type Owners struct {
 	mu         sync.Mutex
 	young, old map[coord.Tag]owner
 	reads      map[coord.Tag]*reading // under way
-	second     time.Time              // in which logins have made some reads
+	second     time.Time              // the second to which logins applies
 	logins     int
 }
 
-// owner is the node that runs a game session; "": none, until a time.
+// owner is the node that runs a game session. An empty name means that no node runs it; such an entry expires.
 type owner struct {
 	name  string
 	until time.Time
 }
 
-// reading is a read that all who want to know wait for.
+// reading is a read in progress. All callers that ask for the same game session wait for it.
 type reading struct {
 	done chan struct{}
 	game *coord.Game
 	err  error
 }
 
-// NewOwners returns an Owners that remembers nothing.
+// NewOwners returns an Owners with an empty cache.
 func NewOwners(c Coordinator, k coord.Keys) *Owners {
 	return &Owners{coordinator: c, keys: k, young: map[coord.Tag]owner{}, reads: map[coord.Tag]*reading{}}
 }
 
-// Find returns the node that runs a game session, from memory if it can; "": none. With login it counts against what logins may read, and
-// may return ErrTooManyReads. Other errors are the coordinator's and ctx's.
+// Find returns the node that runs a game session, or "" if there is none. It uses the cache if possible. If login is
+// set, a read counts against the limit for logins, and Find may return ErrTooManyReads. Other errors are the
+// coordinator's and ctx's.
 func (o *Owners) Find(ctx context.Context, tag coord.Tag, login bool) (name string, err error) {
 	o.mu.Lock()
 	known, there := o.young[tag]
@@ -75,7 +76,7 @@ func (o *Owners) Find(ctx context.Context, tag coord.Tag, login bool) (name stri
 	return game.Owner, nil
 }
 
-// mayRead counts a read for a login.
+// mayRead counts a read for a login. It reports whether the limit allows the read.
 func (o *Owners) mayRead(now time.Time) bool {
 	if now.Sub(o.second) >= time.Second {
 		o.second, o.logins = now, 0
@@ -84,7 +85,7 @@ func (o *Owners) mayRead(now time.Time) bool {
 	return o.logins <= loginReads
 }
 
-// share reads the directory. Of several at a time that ask for one game session one reads.
+// share reads the directory. Concurrent calls for the same game session share one read.
 func (o *Owners) share(ctx context.Context, tag coord.Tag) (*coord.Game, error) {
 	o.mu.Lock()
 	r := o.reads[tag]
@@ -109,7 +110,8 @@ func (o *Owners) share(ctx context.Context, tag coord.Tag) (*coord.Game, error) 
 	}
 }
 
-// Read returns the record of a game session as the directory has it now, nil if there is none, and remembers its owner.
+// Read reads the current record of a game session from the directory, and caches its owner. It returns nil if there is
+// no record.
 func (o *Owners) Read(ctx context.Context, tag coord.Tag) (*coord.Game, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -132,14 +134,14 @@ func (o *Owners) Read(ctx context.Context, tag coord.Tag) (*coord.Game, error) {
 	return game, nil
 }
 
-// Set remembers the owner of a game session.
+// Set caches the owner of a game session.
 func (o *Owners) Set(tag coord.Tag, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.put(tag, owner{name: name})
 }
 
-// Forget forgets what is remembered of a game session: its owner says that it is not there.
+// Forget drops a game session from the cache, because the cached owner does not have it.
 func (o *Owners) Forget(tag coord.Tag) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -147,7 +149,7 @@ func (o *Owners) Forget(tag coord.Tag) {
 	delete(o.old, tag)
 }
 
-// put remembers, and forgets the older half when half is full.
+// put adds an entry to the newer half of the cache. If that half is full, put drops the older half first.
 func (o *Owners) put(tag coord.Tag, known owner) {
 	if _, there := o.young[tag]; !there && len(o.young) >= ownersMax/2 {
 		o.young, o.old = map[coord.Tag]owner{}, o.young

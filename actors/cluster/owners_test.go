@@ -14,7 +14,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// counting counts reads.
+// counting counts the reads of a coordinator.
 type counting struct {
 	cluster.Coordinator
 	reads atomic.Int64
@@ -25,7 +25,7 @@ func (c *counting) Read(ctx context.Context, q coord.Query) (coord.Found, error)
 	return c.Coordinator.Read(ctx, q)
 }
 
-// An unknown id costs one read, and none when it is repeated.
+// Concurrent requests for an id that is not cached cause one read. Requests for a cached id cause no read.
 func TestOwners(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *clustertest.Store) {
 		client := s.Client()

@@ -9,7 +9,8 @@ import (
 	"troupe/messages/coord"
 )
 
-// All answers of up to three nodes, in any order: one that reaches the node decides; then, whether any other says what came of it.
+// All outcomes of up to three nodes, in any order. If one node reaches the target, that decides. Otherwise the verdict
+// depends on whether any other node reported an outcome.
 func TestJudge(t *testing.T) {
 	outcomes := []coord.Outcome{0, coord.Answered, coord.Refused, coord.Silent}
 	var each func(answers []coord.Outcome)
@@ -107,7 +108,7 @@ func TestWithRoom(t *testing.T) {
 	even := firsts(member("a", 5, 0), member("b", 5, 0), member("c", 5, 0))
 	near(even["a"], 1000)
 	near(even["b"], 1000)
-	uneven := firsts(member("a", 3, 0), member("b", 1, 0)) // b: both draws are b
+	uneven := firsts(member("a", 3, 0), member("b", 1, 0)) // b is first only if both draws are b
 	near(uneven["b"], 3000/16)
 	warm := firsts(member("a", 5, 0), member("b", 5, 1))
 	near(warm["b"], 2250)

@@ -8,17 +8,17 @@ import (
 	"troupe/messages/coord"
 )
 
-// registration is how the records of this node stand at the coordinator.
+// registration is the state of this node's records at the coordinator.
 type registration struct {
 	lease    coord.Lease
-	renewed  time.Time // when the request began that renewed it last
-	draining bool      // as registered
+	renewed  time.Time // when the request that last renewed the lease began
+	draining bool      // value in the written registration
 	load     *coord.Load
-	loaded   time.Time // when that was written
-	taken    bool      // another process has the name
+	loaded   time.Time // when load was last written
+	taken    bool      // another process is registered under this node's name
 }
 
-// errTaken says that another process has the name of this node.
+// errTaken means that another process is registered under this node's name.
 var errTaken = errors.New("another process of that name is registered")
 
 // keep keeps the node registered until ctx ends.
@@ -44,12 +44,12 @@ func (n *Node) keep(ctx context.Context) {
 	}
 }
 
-// step does what is due, and returns how long nothing else is.
+// step does the work that is due. It returns how long it takes until more work is due.
 func (n *Node) step(ctx context.Context) (wait time.Duration, err error) {
 	n.mu.Lock()
 	anew, present, self, load := n.anew, n.present, n.self, n.load
 	n.mu.Unlock()
-	if anew { // others may have lost what they knew of this incarnation
+	if anew { // the coordinator was restored: other nodes may have lost their knowledge of this incarnation
 		if _, err := request(ctx, func(ctx context.Context) (any, error) { return nil, n.o.Coordinator.Revoke(ctx, n.reg.lease) }); err != nil {
 			return 0, err
 		}
@@ -88,7 +88,7 @@ func (n *Node) step(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// absent notes that a commit was refused since the node is not registered any more.
+// absent records that a commit was refused because the node is no longer registered.
 func (n *Node) absent(err error) error {
 	if err != nil && !errors.Is(err, coord.ErrGone) {
 		return err
@@ -100,12 +100,12 @@ func (n *Node) absent(err error) error {
 	return nil
 }
 
-// registered is the change that writes the registration.
+// registered returns the change that writes the registration.
 func (n *Node) registered(self coord.Node) coord.Change {
 	return coord.Change{Key: n.keys.Node(self.Name), Value: coord.Encode(self), Lease: n.reg.lease}
 }
 
-// renew renews the lease if that is due. One that is over is replaced by register.
+// renew renews the lease if that is due. If the lease has expired, renew clears it, and step calls register.
 func (n *Node) renew(ctx context.Context) error {
 	begin := time.Now()
 	if n.reg.lease == 0 || begin.Sub(n.reg.renewed) < n.o.TTL/3 {
@@ -157,7 +157,7 @@ func (n *Node) register(ctx context.Context) error {
 			}
 			return errTaken
 		}
-		written, err := coord.DecodeNode(*kv) // by an attempt whose answer was lost
+		written, err := coord.DecodeNode(*kv) // an earlier attempt, whose answer was lost, may have written it
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (n *Node) register(ctx context.Context) error {
 	return nil
 }
 
-// leave ends the registration. If the coordinator does not answer, the lease ends by itself.
+// leave ends the registration. If the coordinator does not answer, the lease expires by itself.
 func (n *Node) leave() {
 	if n.reg.lease == 0 {
 		return

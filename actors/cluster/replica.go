@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	attempt    = time.Second           // how long a request waits for its answer
-	pauseMin   = 50 * time.Millisecond // before a request without an answer is repeated, doubled each time
+	attempt    = time.Second           // timeout of a request
+	pauseMin   = 50 * time.Millisecond // pause before a request without an answer is repeated; doubled for each repetition, up to pauseMax
 	pauseMax   = time.Second
-	checkEvery = 5 * time.Second // how often a replica asks for the coordinator's revision
-	pageMax    = 1000            // records of one read
-	bumpMin    = 500_000_000     // a revision that is ahead by so much was bumped after a restore: by 1,000,000,000, less what was lost
+	checkEvery = 5 * time.Second // interval at which a replica checks the coordinator's revision
+	pageMax    = 1000            // maximum number of records in one read
+	bumpMin    = 500_000_000     // a revision that is ahead by at least this much was raised after a restore; a restore adds 1,000,000,000, and some revisions are lost
 )
 
-// Replica is a copy of all records below a prefix. It lists them, follows their changes, and lists them again when it has missed some. Its
-// methods may be called from any goroutine.
+// Replica is a copy of all records below a prefix. It lists the records and follows their changes. If it has missed
+// changes, it lists the records again. Its methods may be called from any goroutine.
 type Replica struct {
 	coordinator Coordinator
 	prefix      string
@@ -31,20 +31,20 @@ type Replica struct {
 
 	mu      sync.Mutex
 	records map[string]coord.KV
-	at      int64         // records have all changes up to this revision; 0: nothing is known
-	applied int64         // apply was told of all changes up to this revision
+	at      int64         // records contain all changes up to this revision; 0 means that nothing is known
+	applied int64         // apply has been called for all changes up to this revision
 	moved   chan struct{} // closed when applied changes
 }
 
-// Changes are what has changed in a Replica.
+// Changes are the changes of a Replica.
 type Changes struct {
-	Events   []coord.Event // in the order of their revisions; a key that was listed again has at most one
-	At       int64         // all changes up to this revision have come
-	Restored bool          // the coordinator was restored from a backup: At may be less than before
+	Events   []coord.Event // in the order of their revisions; after a new listing, each key has at most one event
+	At       int64         // all changes up to this revision have arrived
+	Restored bool          // the coordinator was restored from a backup, so At may be lower than before
 }
 
-// NewReplica returns a replica that is empty until Run fills it. apply is told every change once. It is called by Run, after the change can
-// be read here, and must not block. It may be nil.
+// NewReplica returns a replica that is empty until Run fills it. Run calls apply once for every change, after the
+// replica contains the change. apply must not block. It may be nil.
 func NewReplica(c Coordinator, prefix string, apply func(Changes)) *Replica {
 	if apply == nil {
 		apply = func(Changes) {}
@@ -68,7 +68,7 @@ func (r *Replica) Run(ctx context.Context) {
 	}
 }
 
-// At returns the revision up to which all changes are applied; 0: nothing is known yet.
+// At returns the revision up to which all changes are applied, or 0 if nothing is known yet.
 func (r *Replica) At() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +95,9 @@ func (r *Replica) Records() []coord.KV {
 	return all
 }
 
-// WaitFor waits until the replica has all changes up to a revision, and its owner was told of them. The revision
-// must be that of a change below the prefix, or at most that of the listing: others do not move the replica. The error is ctx's.
+// WaitFor waits until the replica contains all changes up to a revision and has passed them to apply. The revision must
+// belong to a change below the prefix, or must not be later than the revision of the listing. Other revisions do not
+// advance the replica. The error is ctx's.
 func (r *Replica) WaitFor(ctx context.Context, revision int64) error {
 	for {
 		r.mu.Lock()
@@ -113,7 +114,7 @@ func (r *Replica) WaitFor(ctx context.Context, revision int64) error {
 	}
 }
 
-// list reads all records at one revision and applies what is different.
+// list reads all records at one revision and applies the differences.
 func (r *Replica) list(ctx context.Context) error {
 	all := map[string]coord.KV{}
 	q := coord.Query{Key: r.prefix, Prefix: true, Most: pageMax}
@@ -141,7 +142,7 @@ func (r *Replica) read(ctx context.Context, q coord.Query) (coord.Found, error) 
 	return r.coordinator.Read(ctx, q)
 }
 
-// replace makes a listing the records of the replica.
+// replace replaces the records of the replica by those of a listing.
 func (r *Replica) replace(all map[string]coord.KV, at int64) {
 	r.mu.Lock()
 	c := Changes{Events: difference(r.records, all, at), At: at}
@@ -151,7 +152,7 @@ func (r *Replica) replace(all map[string]coord.KV, at int64) {
 	r.tell(c)
 }
 
-// difference returns what turns old records into those of a listing at a revision.
+// difference returns the events that turn the old records into those of a listing at a revision.
 func difference(old, listed map[string]coord.KV, at int64) (events []coord.Event) {
 	for key, kv := range listed {
 		was, there := old[key]
@@ -170,7 +171,7 @@ func difference(old, listed map[string]coord.KV, at int64) (events []coord.Event
 	return events
 }
 
-// tell tells the owner, and then those who wait.
+// tell calls apply, and then wakes the callers of WaitFor.
 func (r *Replica) tell(c Changes) {
 	r.apply(c)
 	r.mu.Lock()
@@ -180,7 +181,8 @@ func (r *Replica) tell(c Changes) {
 	r.moved = make(chan struct{})
 }
 
-// follow applies changes until the watch ends, and says why. After ErrUnavailable another watch may begin where it ended.
+// follow applies changes until the watch ends, and returns the reason. After ErrUnavailable, another watch may begin at
+// the revision where this one ended.
 func (r *Replica) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var checks sync.WaitGroup
@@ -196,7 +198,7 @@ func (r *Replica) follow(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// take applies what is new in a batch.
+// take applies a batch, unless the replica already contains its changes.
 func (r *Replica) take(b coord.Batch) {
 	r.mu.Lock()
 	if b.At <= r.at {
@@ -215,7 +217,8 @@ func (r *Replica) take(b coord.Batch) {
 	r.tell(Changes{Events: b.Events, At: b.At})
 }
 
-// check ends a watch once the coordinator has an older revision than the watch has seen: no change would come for a long time.
+// check ends a watch when the coordinator's revision is lower than the revision that the watch has reached. Such a watch
+// would deliver nothing for a long time.
 func (r *Replica) check(ctx context.Context, end context.CancelCauseFunc) {
 	for sleep(ctx, checkEvery) {
 		before := r.At()
@@ -226,16 +229,16 @@ func (r *Replica) check(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// pause is how long the next rest lasts.
+// pause is the length of the last pause before a retry.
 type pause time.Duration
 
-// rest waits, longer each time, or until ctx ends.
+// rest doubles the pause and waits for it, or until ctx ends.
 func (p *pause) rest(ctx context.Context) {
 	*p = min(max(2**p, pause(pauseMin)), pause(pauseMax))
 	sleep(ctx, time.Duration(*p))
 }
 
-// sleep reports whether the time has passed before ctx ended.
+// sleep waits. It reports whether the time has passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 || ctx.Err() != nil {
 		return ctx.Err() == nil

@@ -19,11 +19,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// follower is what the owner of a replica learns.
+// follower records the calls of a replica's apply function.
 type follower struct {
 	*testing.T
 	kvs  map[string]coord.KV
-	told map[string][]int64 // revisions of the changes of a key
+	told map[string][]int64 // revisions of the changes, by key
 	at   int64
 }
 
@@ -62,7 +62,8 @@ func show(kvs []coord.KV) string {
 	return b.String()
 }
 
-// CL-32: after any faults, once they are over, a replica equals a fresh listing, and its owner was told the way there.
+// CL-32: once all faults have ended, a replica equals a fresh listing, and apply has been called with every change
+// between.
 func TestReplicaEqualsAListing(t *testing.T) {
 	seeds := 300
 	if !testing.Short() {
@@ -85,7 +86,7 @@ func replicaUnderFaults(t *testing.T, random *rand.Rand) {
 	go r.Run(t.Context())
 	synctest.Wait()
 	backup, listed := s.Revision(), false
-	history := map[string][]int64{} // revisions of the changes of a key, as another watch tells them
+	history := map[string][]int64{} // revisions of the changes by key, as received from another watch
 	batches := writer.Watch(t.Context(), "/a/", backup)
 	go func() {
 		for b := range batches {
@@ -228,7 +229,7 @@ func TestReplicaWaits(t *testing.T) {
 	})
 }
 
-// A store that is away for a minute does not end leases.
+// An outage of the store of one minute ends no leases.
 func TestStoreIsAway(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *clustertest.Store) {
 		c := s.Client()

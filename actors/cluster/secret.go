@@ -8,11 +8,11 @@ import (
 	"troupe/messages/coord"
 )
 
-// secretSize is how many random bytes a secret has.
+// secretSize is the number of random bytes in a secret.
 const secretSize = 32
 
-// Secret returns the random bytes that all nodes of a cluster share for a use, such as ids. The first that asks makes them. Errors are the
-// coordinator's: after one, ask again.
+// Secret returns the random bytes that all nodes of a cluster share for a use, such as ids. The first caller creates
+// them. The errors are the coordinator's; the caller may retry after any of them.
 func Secret(ctx context.Context, c Coordinator, k coord.Keys, use string) ([]byte, error) {
 	key := k.Secret(use)
 	for range 2 {

@@ -14,12 +14,14 @@ import (
 	"troupe/messages/coord"
 )
 
-// TestSimulation makes faults at random, ends them, and looks whether the cluster is whole again. What must hold all the time:
+// TestSimulation injects random faults, ends them, and checks whether the cluster recovers. These conditions must hold
+// at all times:
 //
-//   - one node commits in a term, and after it none in an older term, but after a restore from a backup;
-//   - a node is not reaped while it answers the leader.
+//   - Only one node commits in a term. After that, no node commits in an older term, except after a restore
+//     from a backup.
+//   - A node is not reaped while it answers the leader.
 //
-// And 30 s after healing all nodes are live and agree on one leader, and a dead one is reaped.
+// 30 s after the faults have ended, all nodes must be live and agree on one leader, and dead nodes must be reaped.
 func TestSimulation(t *testing.T) {
 	seeds := 300
 	if !testing.Short() {
@@ -32,15 +34,15 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// sim is a world with faults.
+// sim is a world with random faults.
 type sim struct {
 	*world
 	random *rand.Rand
 
-	cut map[string]bool // from, to
+	cut map[string]bool // names of the nodes from and to
 
 	mu     sync.Mutex
-	opened map[string]time.Time // since when the leader (the first) and a node (the second) reach each other
+	opened map[string]time.Time // start time of the period in which the leader (first name) and a node (second name) have reached each other
 }
 
 func simulate(w *world, random *rand.Rand) {
@@ -68,7 +70,7 @@ func simulate(w *world, random *rand.Rand) {
 	s.check(dead)
 }
 
-// prepare says what a host does with its terms, its registrations and lost nodes.
+// prepare sets the functions that a host runs for its terms, its registrations and lost nodes.
 func (s *sim) prepare(h *host) {
 	h.options.Lead = func(ctx context.Context, term int64) {
 		for number := 0; ctx.Err() == nil; number++ {
@@ -97,9 +99,9 @@ func (s *sim) prepare(h *host) {
 		return err
 	}
 	h.registered = func(incarnation int64) {
-		node := h.gated() // of this process
+		node := h.gated() // node uses the gate of the current process
 		s.work.Go(func() {
-			for range 100 { // its game session
+			for range 100 { // writes the record of its game session
 				_, _, err := node.Commit(s.Context(), []coord.Condition{coord.Incarnation(keys.Node(h.name), incarnation)},
 					[]coord.Change{coord.Put(keys.HostGame(h.name, "tag"), coord.Encode(coord.HostGame{Incarnation: incarnation, Peers: h.options.Self.Peers}))})
 				if err == nil {
@@ -120,7 +122,7 @@ func (s *sim) named(name string) *host {
 	return nil
 }
 
-// follow notes the terms that commit.
+// follow records the terms in which nodes commit.
 func (s *sim) follow(ctx context.Context) {
 	batches := s.admin.Watch(ctx, string(keys)+"seq", s.store.Revision())
 	s.work.Go(func() {
@@ -129,7 +131,7 @@ func (s *sim) follow(ctx context.Context) {
 		for {
 			for b := range batches {
 				if b.Err != nil {
-					last, at = 0, s.store.Revision() // restored
+					last, at = 0, s.store.Revision() // the coordinator was restored
 				}
 				at = max(at, b.At)
 				for _, e := range b.Events {
@@ -150,7 +152,7 @@ func (s *sim) follow(ctx context.Context) {
 	})
 }
 
-// paths notes which nodes reach each other.
+// paths records which nodes can reach each other.
 func (s *sim) paths() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +175,7 @@ func (s *sim) set(a, b string, cut bool) {
 	s.net.SetPath(a, b, clustertest.Path{Cut: cut, Delay: 2 * time.Millisecond})
 }
 
-// fault makes one fault, or ends some.
+// fault injects one fault, or ends some faults.
 func (s *sim) fault() {
 	defer s.paths()
 	h := s.hosts[s.random.IntN(len(s.hosts))]
@@ -207,7 +209,7 @@ func (s *sim) fault() {
 	}
 }
 
-// again starts another process of a node that is dead.
+// again starts another process of a dead node.
 func (s *sim) again(h *host) {
 	s.mu.Lock()
 	h.renew()
@@ -216,7 +218,7 @@ func (s *sim) again(h *host) {
 	s.work.Go(func() { _ = node.Start(s.Context()) })
 }
 
-// heal ends all faults, and returns which nodes stay dead.
+// heal ends all faults, and returns the nodes that stay dead.
 func (s *sim) heal() (dead map[string]bool) {
 	dead = map[string]bool{}
 	s.store.SetAway(false)
@@ -236,7 +238,7 @@ func (s *sim) heal() (dead map[string]bool) {
 		if h.dead && (s.random.IntN(2) == 0 || len(dead) == len(s.hosts)) {
 			s.again(h)
 			delete(dead, h.name)
-		} else if !h.dead && h.node.View().Self.Incarnation == 0 { // its start was refused meanwhile
+		} else if !h.dead && h.node.View().Self.Incarnation == 0 { // its start was refused in the meantime
 			h.node.Close()
 			s.again(h)
 		}
@@ -245,7 +247,7 @@ func (s *sim) heal() (dead map[string]bool) {
 	return dead
 }
 
-// check says whether the cluster is whole.
+// check fails unless the cluster has recovered.
 func (s *sim) check(dead map[string]bool) {
 	var first string
 	for _, h := range s.hosts {

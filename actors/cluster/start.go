@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	startMax   = time.Minute      // how long a start waits for the coordinator
-	clockLog   = time.Second      // clocks that are further apart are logged
-	clockMax   = 30 * time.Second // a node whose clock is further from another's does not join
-	greetsMax  = 16               // how many nodes a start compares its clock with
+	startMax   = time.Minute      // maximum time that a start waits for the coordinator
+	clockLog   = time.Second      // a larger difference between two clocks is logged
+	clockMax   = 30 * time.Second // a node does not join if its clock differs from another node's by more than this
+	greetsMax  = 16               // maximum number of nodes with which a start compares its clock
 	nameEvery  = 250 * time.Millisecond
-	leaseGrace = time.Second // a lease that was not renewed ends so much after its time at the latest
+	leaseGrace = time.Second // maximum time between the expiry of a lease and its end at the coordinator
 )
 
-// join checks that the node may be one of the cluster, and registers it.
+// join checks whether the node may join the cluster, and registers it.
 func (n *Node) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startMax)
 	defer cancel()
@@ -54,7 +54,7 @@ func (n *Node) join(ctx context.Context) error {
 	return nil
 }
 
-// insist repeats what the coordinator does not answer.
+// insist calls f again as long as the coordinator does not answer.
 func (n *Node) insist(ctx context.Context, f func(context.Context) error) error {
 	var p pause
 	for {
@@ -68,7 +68,7 @@ func (n *Node) insist(ctx context.Context, f func(context.Context) error) error 
 	}
 }
 
-// checkMeta reads what all nodes have in common, or creates it, and refuses what does not fit.
+// checkMeta reads the cluster's Meta record, or creates it. It returns an error if the record does not fit this node.
 func (n *Node) checkMeta(ctx context.Context) error {
 	key := n.keys.Meta()
 	kv, err := n.get(ctx, key)
@@ -109,7 +109,7 @@ func (n *Node) others(ctx context.Context) ([]coord.Node, error) {
 	return all, err
 }
 
-// checkNodes refuses versions and configured resources that do not fit those of the other nodes.
+// checkNodes returns an error if this node's versions or configured resources do not fit those of the other nodes.
 func checkNodes(self coord.Node, others []coord.Node) error {
 	for _, o := range others {
 		switch {
@@ -130,7 +130,7 @@ func checkNodes(self coord.Node, others []coord.Node) error {
 	return nil
 }
 
-// compareClocks asks some other nodes for the time.
+// compareClocks asks up to greetsMax other nodes for their time.
 func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
 	mathrand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	errs := make([]error, min(len(others), greetsMax))
@@ -156,7 +156,7 @@ func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
 	return errors.Join(errs...)
 }
 
-// takeName returns once no other process has the name of this node.
+// takeName waits until no other process has this node's name.
 func (n *Node) takeName(ctx context.Context) error {
 	for begin := time.Now(); ; {
 		kv, err := n.get(ctx, n.keys.Node(n.o.Self.Name))

@@ -12,7 +12,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// refused starts a node that must not start, and returns how long it took to know.
+// refused starts a node that must not start. It returns the time until the start was refused.
 func (w *world) refused(h *host, because string) time.Duration {
 	w.Helper()
 	begin := time.Now()
@@ -23,7 +23,7 @@ func (w *world) refused(h *host, because string) time.Duration {
 	return time.Since(begin)
 }
 
-// Each refusal says what to do.
+// Each refusal tells the operator what to do.
 func TestStartIsRefused(t *testing.T) {
 	for because, change := range map[string]func(o *cluster.Options){
 		"node a runs already at a:1: stop it, or set cluster.node": func(o *cluster.Options) { o.Self.Name, o.Self.Peers = "a", "z:1" },
@@ -62,7 +62,7 @@ func TestStartWithoutCoordinator(t *testing.T) {
 	})
 }
 
-// A process that was killed leaves its registration, until its lease is over.
+// The registration of a killed process remains until its lease has expired.
 func TestStartAgain(t *testing.T) {
 	for known, want := range map[bool]time.Duration{true: 0, false: 6250 * time.Millisecond} {
 		newWorld(t, func(w *world) {
@@ -87,7 +87,7 @@ func TestStartAgain(t *testing.T) {
 	}
 }
 
-// A process that is stopped keeps its name until its lease is over.
+// A stopped process keeps its name until its lease has expired.
 func TestNameOfAStoppedProcess(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a := w.add("a")
@@ -143,7 +143,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// Registrations and loads are written when that matters.
+// Registrations and loads are written only when they have changed enough.
 func TestLoads(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a, b, _ := w.three()

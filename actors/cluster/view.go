@@ -9,16 +9,16 @@ import (
 	"troupe/messages/coord"
 )
 
-// State says what is known about a node.
+// State is the state of a node, as another node sees it.
 type State uint8
 
-// States of a node. Adrift and Suspect are what the node that knows them found by asking; Lost is known to the leader that has decided so,
-// for others such a node is Suspect.
+// States of a node. A node learns Adrift and Suspect by asking the node in question. Only the leader that has declared a
+// node lost knows Lost; for other nodes that node is Suspect.
 const (
 	Live    State = iota + 1 // registered
-	Adrift                   // not registered, but it answers
-	Suspect                  // neither
-	Lost                     // declared lost: its game sessions are reaped
+	Adrift                   // not registered, but answers
+	Suspect                  // not registered, and does not answer
+	Lost                     // declared lost: its game sessions are being reaped
 )
 
 var stateNames = [...]string{"", "live", "adrift", "suspect", "lost"}
@@ -26,35 +26,35 @@ var stateNames = [...]string{"", "live", "adrift", "suspect", "lost"}
 // String returns the name of the state.
 func (s State) String() string { return stateNames[s] }
 
-// Member is a node as another one knows it.
+// Member is a node, as another node knows it.
 type Member struct {
 	coord.Node
 	State State
-	Since time.Time // of the State, as this node learned it
+	Since time.Time // when this node learned the State
 	Load  coord.Load
 }
 
 // Takes reports whether the node may be given new work.
 func (m *Member) Takes() bool { return m.State == Live && !m.Draining }
 
-// View is what a node knows of its cluster at a moment. It does not change.
+// View is what a node knows about its cluster at one moment. It is immutable.
 type View struct {
-	Members  []Member // this node and those of the last ten minutes, by name
-	Leader   string   // the name of the leader; "": none is known
-	Term     int64    // of the leader; 0: none is known
+	Members  []Member // this node and the nodes known in the last ten minutes, by name
+	Leader   string   // name of the leader; "" if none is known
+	Term     int64    // term of the leader; 0 if none is known
 	Self     coord.Node
-	Draining bool  // this node was told to drain
-	Leads    bool  // this node leads
-	Revision int64 // up to which it knows the registrations
+	Draining bool  // this node is draining
+	Leads    bool  // this node is the leader
+	Revision int64 // the view contains all changes of registrations up to this revision
 
-	vacant   bool // no node has the key lead
+	vacant   bool // the key lead does not exist
 	replaced chan struct{}
 }
 
-// Replaced is closed once there is a newer view.
+// Replaced returns a channel that is closed when there is a newer view.
 func (v *View) Replaced() <-chan struct{} { return v.replaced }
 
-// Member returns a node by its name, nil if it is not known.
+// Member returns the member with a name, or nil if it is unknown.
 func (v *View) Member(name string) *Member {
 	i, there := slices.BinarySearchFunc(v.Members, name, func(m Member, name string) int { return strings.Compare(m.Name, name) })
 	if !there {
@@ -63,28 +63,28 @@ func (v *View) Member(name string) *Member {
 	return &v.Members[i]
 }
 
-// rememberFor is how long the address of a former node is kept.
+// rememberFor is how long a node remembers a former member.
 const rememberFor = 10 * time.Minute
 
-// roster is what a node knows of all nodes. It is not safe for concurrent use.
+// roster contains what a node knows about all nodes. It is not safe for concurrent use.
 type roster struct {
 	reapAfter time.Duration
 	members   map[string]*known
-	loads     map[string]coord.Load // also of nodes whose registrations this node has not seen yet
+	loads     map[string]coord.Load // includes nodes whose registrations this node has not received yet
 	lead      coord.Lead
-	term      int64 // 0: nobody has the key
+	term      int64 // 0 if the key lead does not exist
 	revision  int64
 }
 
-// known is a Member, and what is known beyond it.
+// known is a Member with further knowledge.
 type known struct {
 	Member
-	before int64     // the incarnation before
-	heard  time.Time // when it last gave a sign of life
-	forget bool      // an operator wants it reaped
+	before int64     // the previous incarnation
+	heard  time.Time // when the node last gave a sign of life
+	forget bool      // an operator has asked to reap the node
 }
 
-// applyNodes takes over changes of registrations.
+// applyNodes applies changes of registrations.
 func (r *roster) applyNodes(k coord.Keys, c Changes, now time.Time) {
 	r.revision = c.At
 	for _, e := range c.Events {
@@ -98,7 +98,7 @@ func (r *roster) applyNodes(k coord.Keys, c Changes, now time.Time) {
 		}
 		n, err := coord.DecodeNode(e.KV)
 		if n.Name = name; err != nil {
-			n = coord.Node{Name: name, Incarnation: e.Created} // another version's; it cannot be reached
+			n = coord.Node{Name: name, Incarnation: e.Created} // written by an incompatible version; this node cannot be reached
 		}
 		if m == nil {
 			m = &known{}
@@ -111,7 +111,7 @@ func (r *roster) applyNodes(k coord.Keys, c Changes, now time.Time) {
 	}
 }
 
-// applyLoads takes over changes of loads.
+// applyLoads applies changes of loads.
 func (r *roster) applyLoads(k coord.Keys, events []coord.Event) {
 	for _, e := range events {
 		name := strings.TrimPrefix(e.Key, k.Loads())
@@ -121,7 +121,7 @@ func (r *roster) applyLoads(k coord.Keys, events []coord.Event) {
 	}
 }
 
-// applyLead takes over changes of the key lead.
+// applyLead applies changes of the key lead.
 func (r *roster) applyLead(k coord.Keys, events []coord.Event) {
 	for _, e := range events {
 		if e.Key == k.Lead() {
@@ -136,21 +136,22 @@ func (r *roster) applyLead(k coord.Keys, events []coord.Event) {
 	}
 }
 
-// addOrphan adds a node that has game sessions and is not known, or that was reaped before the coordinator was restored from a backup.
+// addOrphan adds a node that has game sessions but is unknown, or that was reaped before the coordinator was restored
+// from a backup.
 func (r *roster) addOrphan(n coord.Node, now time.Time) {
 	if m := r.members[n.Name]; m == nil || m.State == Lost {
 		r.members[n.Name] = &known{Member: Member{Node: n, State: Suspect, Since: now}, heard: now}
 	}
 }
 
-// beginTerm says that this node leads: what it found out alone about nodes that are not registered does not count any more.
+// beginTerm begins a term of this node. For every node, the time of silence starts again, because this node measured it alone before.
 func (r *roster) beginTerm(now time.Time) {
 	for _, m := range r.members {
 		m.heard = now
 	}
 }
 
-// note takes over what came of asking a node that is not registered, and reports whether it is to be reaped.
+// note records the verdict on a node that is not registered. It reports whether the node must be reaped.
 func (r *roster) note(n coord.Node, v verdict, leads bool, now time.Time) (reap bool) {
 	m := r.missing(n)
 	if m == nil {
@@ -166,7 +167,7 @@ func (r *roster) note(n coord.Node, v verdict, leads bool, now time.Time) (reap 
 	return leads && (m.forget || v == gone || v == silent && now.Sub(m.heard) >= r.reapAfter)
 }
 
-// missing returns a node that is still not registered, and not lost.
+// missing returns a node if it is still neither registered nor lost. Otherwise it returns nil.
 func (r *roster) missing(n coord.Node) *known {
 	m := r.members[n.Name]
 	if m == nil || m.Incarnation != n.Incarnation || m.State == Live || m.State == Lost {
@@ -175,21 +176,21 @@ func (r *roster) missing(n coord.Node) *known {
 	return m
 }
 
-// learn says that a node that is not registered has had a later incarnation.
+// learn records a later incarnation of a node that is not registered.
 func (r *roster) learn(n coord.Node, later coord.HostGame) {
 	if m := r.missing(n); m != nil {
 		m.before, m.Incarnation, m.Peers = m.Incarnation, later.Incarnation, cmp.Or(later.Peers, m.Peers)
 	}
 }
 
-// reaped says that the game sessions of a node are reaped.
+// reaped records that the game sessions of a node have been reaped.
 func (r *roster) reaped(n coord.Node, now time.Time) {
 	if m := r.missing(n); m != nil {
 		m.State, m.Since = Lost, now
 	}
 }
 
-// view returns the view of a node. It forgets those that are gone for long.
+// view returns the view of a node. It removes members that have been gone for rememberFor.
 func (r *roster) view(self coord.Node, now time.Time) *View {
 	v := &View{Self: self, Term: r.term, Revision: r.revision, vacant: r.term == 0, replaced: make(chan struct{})}
 	for name, m := range r.members {

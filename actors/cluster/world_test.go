@@ -27,13 +27,13 @@ type world struct {
 	net   *clustertest.Net
 	admin *clustertest.Client
 	hosts []*host
-	work  sync.WaitGroup // of what must end before the test does
+	work  sync.WaitGroup // work that must end before the test does
 
 	mu     sync.Mutex
 	reaped []reaping
 }
 
-// reaping is a node that was reaped.
+// reaping records that a node was reaped.
 type reaping struct {
 	by, lost string
 	at       time.Time
@@ -50,8 +50,8 @@ type host struct {
 	node       *cluster.Node
 	dead       bool
 	frozen     bool
-	lease      func(coord.Lease)       // is told each lease; may be nil
-	registered func(incarnation int64) // the same
+	lease      func(coord.Lease)       // called for each lease; may be nil
+	registered func(incarnation int64) // called for each incarnation; may be nil
 }
 
 func newWorld(t *testing.T, f func(w *world)) {
@@ -70,7 +70,7 @@ func newWorld(t *testing.T, f func(w *world)) {
 	})
 }
 
-// add makes a host that is not started.
+// add creates a host without starting it.
 func (w *world) add(name string) *host {
 	h := &host{w: w, name: name}
 	h.options = cluster.Options{Cluster: "test", Log: zerolog.Nop(), Self: coord.Node{
@@ -81,7 +81,7 @@ func (w *world) add(name string) *host {
 	return h
 }
 
-// renew makes a new process.
+// renew creates a new process of the host.
 func (h *host) renew() {
 	h.client, h.gate, h.dead = h.w.store.Client(), &gate{}, false
 	o := h.options
@@ -102,7 +102,7 @@ func (h *host) renew() {
 	h.process = h.w.net.Start(o.Self, h.node)
 }
 
-// reap is what another part does: it deletes a game session of a lost node.
+// reap stands in for the Directory: it deletes a game session of a lost node.
 func (h *host) reap(ctx context.Context, term int64, lost coord.Node) error {
 	done, _, err := h.client.Commit(ctx, []coord.Condition{coord.Incarnation(keys.Lead(), term), coord.Absent(keys.Node(lost.Name))},
 		[]coord.Change{coord.Delete(keys.HostGame(lost.Name, "tag"))})
@@ -117,7 +117,7 @@ func (h *host) reap(ctx context.Context, term int64, lost coord.Node) error {
 	return err
 }
 
-// gated is the way of the process to the coordinator.
+// gated returns the process's client of the coordinator, behind the gate.
 func (h *host) gated() cluster.Coordinator { return &gatedCoordinator{h.client, h.gate} }
 
 func (h *host) start() {
@@ -137,13 +137,13 @@ func (h *host) kill() {
 	h.w.work.Go(node.Close)
 }
 
-// freeze stops the process as SIGSTOP does.
+// freeze stops the process as SIGSTOP does, or continues it.
 func (h *host) freeze(on bool) {
 	h.gate.set(on)
 	h.process.Freeze(on)
 }
 
-// three starts nodes a, b and c; a leads.
+// three starts nodes a, b and c. Node a leads.
 func (w *world) three() (a, b, c *host) {
 	w.Helper()
 	a, b, c = w.add("a"), w.add("b"), w.add("c")
@@ -156,7 +156,7 @@ func (w *world) three() (a, b, c *host) {
 	return a, b, c
 }
 
-// see compares what a node knows.
+// see fails unless the node's view matches want.
 func (w *world) see(h *host, want string) {
 	w.Helper()
 	synctest.Wait()
@@ -177,7 +177,7 @@ func seen(v *cluster.View) string {
 	return strings.Join(all, ", ") + "; " + leader + " leads"
 }
 
-// until waits for a view, and returns how long that took.
+// until waits for a view that satisfies ok, and returns how long that took.
 func (w *world) until(h *host, what string, ok func(v *cluster.View) bool) time.Duration {
 	w.Helper()
 	begin := time.Now()
@@ -206,7 +206,7 @@ func (w *world) within(what string, took, low, high time.Duration) {
 	}
 }
 
-// between cuts the paths between two nodes, or mends them.
+// between cuts the paths between two nodes in both directions, or restores them.
 func (w *world) between(a, b string, cut bool) {
 	w.net.SetPath(a, b, clustertest.Path{Cut: cut})
 	w.net.SetPath(b, a, clustertest.Path{Cut: cut})
@@ -230,10 +230,10 @@ func (w *world) reapings() []reaping {
 	return slices.Clone(w.reaped)
 }
 
-// gate stops all that passes through it.
+// gate blocks all requests that pass through it while it is closed.
 type gate struct {
 	mu     sync.Mutex
-	closed chan struct{} // until it is closed; nil: open
+	closed chan struct{} // closed when the gate opens; nil while the gate is open
 }
 
 func (g *gate) set(on bool) {

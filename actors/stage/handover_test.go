@@ -97,7 +97,7 @@ func TestAPosterRunsNoOtherLongRunningMailbox(t *testing.T) {
 		assert.Equal(t, "the poster is back after", time.Since(begun), ms)
 		time.Sleep(sec)
 		begun = time.Now()
-		_ = long.PostRun(2, 0) // but it runs the actor to which it posts itself
+		_ = long.PostRun(2, 0) // here the poster itself runs the LongRunning actor, because it posts to that actor directly
 		assert.Equal(t, "the poster is back after", time.Since(begun), 5*ms)
 		if j.mu.Lock(); len(j.lines) != 3 {
 			t.Error(j.lines)

@@ -50,7 +50,8 @@ func (w workDone) pressure(before workDone, took, interval time.Duration) float6
 }
 
 const (
-	// strainStretch is the period over which work is judged, and strainProbe the length of an interruption.
+	// strainStretch is the period over which work is judged. While a shard is strained, its strain is switched off from
+	// time to time for strainProbe, to check whether it is still needed.
 	strainStretch = 125 * time.Millisecond
 	strainProbe   = 50 * time.Millisecond
 	// An adaptive shard is strained if it spends more than strainShare of its time in flushes. A shard with

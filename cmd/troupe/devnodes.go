@@ -16,15 +16,16 @@ import (
 // devNodesMax is the maximum number of hosts of troupe dev.
 const devNodesMax = 9
 
-// devCluster is the cluster of troupe dev --nodes: a member of etcd, and the hosts besides the first one. Its zero value is no cluster.
+// devCluster is the cluster of troupe dev --nodes: a member of etcd, and all hosts except the first one. The zero value
+// means no cluster.
 type devCluster struct {
 	nodes  int
-	dir    string // data of etcd, deleted at the end
+	dir    string // data directory of etcd, deleted when troupe dev ends
 	member *member.Member
 	hosts  []*host.Host
 }
 
-// newDevCluster starts etcd, and makes the host of a configuration the first one of a cluster. With one node it does nothing.
+// newDevCluster starts etcd, and makes the configured host the first one of a cluster. With one node it does nothing.
 func newDevCluster(cfg *host.Config, nodes int, s streams) (c *devCluster, err error) {
 	c = &devCluster{nodes: nodes}
 	if nodes == 1 {
@@ -48,7 +49,7 @@ func newDevCluster(cfg *host.Config, nodes int, s streams) (c *devCluster, err e
 	return c, nil
 }
 
-// startHosts starts the hosts besides the first one, on any ports.
+// startHosts starts all hosts except the first one, on any free ports.
 func (c *devCluster) startHosts(cfg host.Config, s streams) error {
 	for _, addr := range []*string{&cfg.API.Addr, &cfg.WebSocket.Addr, &cfg.Fast.Addr, &cfg.WSS.Addr, &cfg.DTLS.Addr, &cfg.KCP.Addr} {
 		if *addr != "" {
@@ -74,7 +75,7 @@ func (c *devCluster) startHosts(cfg host.Config, s streams) error {
 	return nil
 }
 
-// close ends the hosts besides the first one, and etcd.
+// close ends all hosts except the first one, and then etcd.
 func (c *devCluster) close() {
 	for _, h := range c.hosts {
 		h.Close()

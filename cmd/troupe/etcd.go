@@ -21,7 +21,8 @@ type etcdCommand struct {
 	Restore  etcdRestoreCommand  `cmd:"" help:"Make the directory of a member from a snapshot."`
 }
 
-// etcdMembers are flags by which a member knows itself and the others. A member is restored with those that it is started with.
+// etcdMembers are the flags that name a member and the other members. They must be the same when a member is restored
+// and when it is started.
 type etcdMembers struct {
 	Name       string            `required:"" placeholder:"NAME" help:"Name of this member, unique among the members."`
 	Dir        string            `required:"" placeholder:"DIR" help:"Directory of its data. It is created if it is missing."`
@@ -29,7 +30,7 @@ type etcdMembers struct {
 	Peer       map[string]string `placeholder:"NAME=URL" help:"Where the other members reach a member. Once for each member, this one included; none for a member that is alone."`
 }
 
-// etcdTLS are files of one side of a connection.
+// etcdTLS are the files for one kind of connection.
 type etcdTLS struct {
 	CA   string `name:"ca" placeholder:"FILE" help:"Authority that signs the certificates of members and clients, for https (PEM)."`
 	Cert string `placeholder:"FILE" help:"Certificate of this side, for https (PEM)."`
@@ -45,7 +46,7 @@ type etcdMemberCommand struct {
 	Join   bool   `help:"Join members that run already. They must know this member: etcdctl member add."`
 }
 
-// Run runs a member until a signal, or until it fails.
+// Run runs a member until a signal arrives or the member fails.
 func (c *etcdMemberCommand) Run(s streams) error {
 	o, err := c.options()
 	if err != nil {
@@ -56,20 +57,20 @@ func (c *etcdMemberCommand) Run(s streams) error {
 	o.Log = newLog(host.Log{Level: "info"}, s.err, nil)
 	m, err := member.Start(ctx, o)
 	if ctx.Err() != nil && err != nil {
-		return nil // a signal came first
+		return nil // a signal arrived before the member was ready
 	}
 	if err != nil {
 		return err
 	}
 	o.Log.Info().Str("client", m.Client()).Str("dir", o.Dir).Int("members", max(1, len(o.Peers))).Msg("etcd serves")
 	err = m.Wait(ctx)
-	stop() // a second signal does not wait
+	stop() // a second signal ends the process at once
 	o.Log.Info().Msg("etcd stops")
 	m.Close()
 	return err
 }
 
-// options checks the flags.
+// options checks the flags and returns the member's options.
 func (c *etcdMemberCommand) options() (member.Options, error) {
 	o, err := c.etcdMembers.options()
 	if err != nil {
@@ -101,7 +102,7 @@ func (c *etcdMemberCommand) options() (member.Options, error) {
 	return o, nil
 }
 
-// options are what a member is restored with.
+// options returns the options for restoring a member.
 func (c *etcdMembers) options() (member.Options, error) {
 	o := member.Options{Name: c.Name, Dir: c.Dir, Peer: c.PeerListen, Peers: maps.Clone(c.Peer)}
 	if o.Peer == "" {
@@ -116,7 +117,8 @@ func (c *etcdMembers) options() (member.Options, error) {
 	return o, nil
 }
 
-// checkEtcdURL refuses a URL that is none, or by which others on the network could read what is in etcd. It reports whether it is https.
+// checkEtcdURL returns an error if a text is not a URL, or if others on the network could read the connection. It
+// reports whether the URL is https.
 func checkEtcdURL(flag, text string) (https bool, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || strings.Trim(u.Path, "/") != "" {
@@ -167,13 +169,13 @@ type etcdRestoreCommand struct {
 	File string `arg:"" name:"file" help:"Snapshot to restore. Restore all members from the same one."`
 }
 
-// Run makes the directory of a member. No member may be running.
+// Run creates the directory of a member from a snapshot. The member must not be running.
 func (c *etcdRestoreCommand) Run(s streams) error {
 	o, err := c.options()
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	o.Client = "http://127.0.0.1:2379" // a snapshot has none
+	o.Client = "http://127.0.0.1:2379" // required, but not stored in the directory
 	if err := member.Restore(o, c.File); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"troupe/transport/etcd"
 )
 
-// served is the line that a member logs when it serves.
+// served is the log line of a member that is ready.
 const served = `^{"level":"info","client":"([^"]+)","dir":"([^"]+)","members":(\d),"time":"[^"]+","message":"etcd serves"}$`
 
 // coordinator is a client of a member.
@@ -40,7 +40,7 @@ func put(t *testing.T, c *etcd.Client, key string) (at int64) {
 	return at
 }
 
-// keys returns what a member has, in one line.
+// keys returns all keys of a member in one line, and the member's revision.
 func keys(t *testing.T, c *etcd.Client) (all string, at int64) {
 	t.Helper()
 	found, err := c.Read(t.Context(), coord.Query{Prefix: true})
@@ -53,7 +53,8 @@ func keys(t *testing.T, c *etcd.Client) (all string, at int64) {
 	return all, found.At
 }
 
-// A member runs until SIGTERM. What a snapshot of it has is there when it is restored, and what was written later is not.
+// A member runs until SIGTERM. A member that is restored from a snapshot has the data of the snapshot, but no later
+// data.
 func TestEtcd(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string) (*process, *etcd.Client, string) {
@@ -100,7 +101,7 @@ func TestEtcd(t *testing.T) {
 	}
 }
 
-// With certificates of a cluster's authority a member answers only who shows another one.
+// With certificates, a member answers only clients that present a certificate of the same authority.
 func TestEtcdTLS(t *testing.T) {
 	dir := t.TempDir()
 	ca, cert, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "a.pem"), filepath.Join(dir, "a.key")
@@ -131,7 +132,7 @@ func TestEtcdTLS(t *testing.T) {
 	}
 }
 
-// A signal also ends a member that waits for others.
+// A signal also ends a member that is waiting for other members.
 func TestEtcdWithoutAMajority(t *testing.T) {
 	p := starting(t, "etcd", "--name", "a", "--dir", t.TempDir(), "--listen", "http://127.0.0.1:0", "--peer-listen", "http://127.0.0.1:0",
 		"--peer", "a=http://127.0.0.1:1", "--peer", "b=http://127.0.0.1:2", "--peer", "c=http://127.0.0.1:3")
@@ -142,7 +143,7 @@ func TestEtcdWithoutAMajority(t *testing.T) {
 	}
 }
 
-// What a process has answered outlives its SIGKILL.
+// Data that a process has acknowledged survives its SIGKILL.
 func TestEtcdKilled(t *testing.T) {
 	dir := t.TempDir()
 	run := func() (*exec.Cmd, *etcd.Client) {
@@ -170,7 +171,7 @@ func TestEtcdKilled(t *testing.T) {
 	}
 }
 
-// What cannot run says in one line what to do.
+// A command that cannot run prints one line that says what to do.
 func TestEtcdRefuses(t *testing.T) {
 	const tls = " --ca ca.pem --cert a.pem --key a.key"
 	for line, want := range map[string]string{

@@ -8,29 +8,29 @@ import (
 	"troupe/messages"
 )
 
-// Meta is what all nodes of a cluster have in common.
+// Meta contains what all nodes of a cluster have in common.
 type Meta struct {
-	ID     string `json:"id"`     // random
-	Schema int    `json:"schema"` // of the records
+	ID     string `json:"id"`     // random id of the cluster
+	Schema int    `json:"schema"` // version of the records
 }
 
-// Load is what a node tells the others about itself while it is registered.
+// Load is the load of a registered node, as written for the other nodes.
 type Load struct {
 	Places  []Place `json:"places,omitempty"`
 	Players int     `json:"players,omitempty"`
-	CPU     float64 `json:"cpu,omitempty"` // 0 to 1, of the machine
+	CPU     float64 `json:"cpu,omitempty"` // load of the machine, from 0 to 1
 }
 
-// Place is a fleet at a location of a node.
+// Place is the load of a fleet in one location of a node.
 type Place struct {
 	Fleet    string `json:"fleet"`
 	Location string `json:"location"`
-	Room     int    `json:"room,omitempty"` // game sessions that may begin now
-	Live     int    `json:"live,omitempty"` // game sessions that have begun and not ended
-	Warm     int    `json:"warm,omitempty"` // processes that wait for a game session
+	Room     int    `json:"room,omitempty"` // number of game sessions that can start now
+	Live     int    `json:"live,omitempty"` // number of game sessions that have started and not ended
+	Warm     int    `json:"warm,omitempty"` // number of processes that wait for a game session
 }
 
-// Lead names the leader.
+// Lead names the leader of the cluster.
 type Lead struct {
 	Node        string `json:"node"`
 	Incarnation int64  `json:"incarnation"`
@@ -39,8 +39,8 @@ type Lead struct {
 // Game is the directory's record of a game session. The other fields are those of messages.GameSession.
 type Game struct {
 	ARN           messages.GameSessionID `json:"arn"`
-	Owner         string                 `json:"owner"`       // the node that runs it
-	Incarnation   int64                  `json:"incarnation"` // of the owner, when it wrote the record
+	Owner         string                 `json:"owner"`       // name of the node that runs the game session
+	Incarnation   int64                  `json:"incarnation"` // incarnation of the owner when it wrote the record
 	Fleet         messages.FleetID       `json:"fleet"`
 	Location      string                 `json:"location"`
 	Name          string                 `json:"name,omitempty"`
@@ -52,8 +52,8 @@ type Game struct {
 	DNSName       string                 `json:"dns,omitempty"`
 	Port          int                    `json:"port,omitempty"`
 	ScriptVersion string                 `json:"scriptVersion,omitempty"`
-	Token         string                 `json:"token,omitempty"`       // of the request that made it
-	Fingerprint   []byte                 `json:"fingerprint,omitempty"` // of that request
+	Token         string                 `json:"token,omitempty"`       // token of the request that created the game session
+	Fingerprint   []byte                 `json:"fingerprint,omitempty"` // fingerprint of that request
 	Placement     string                 `json:"placement,omitempty"`
 	Moves         int                    `json:"moves,omitempty"`
 }
@@ -64,23 +64,23 @@ type HostGame struct {
 	Peers       string `json:"peers,omitempty"` // the node's address, for a leader that does not know the node
 }
 
-// Gone is what is left of a game session that has ended.
+// Gone is the remaining record of a game session that has ended.
 type Gone struct {
 	Game
 	Ended time.Time `json:"ended"`
-	Text  string    `json:"text,omitempty"` // why; "" for one that its owner has ended
+	Text  string    `json:"text,omitempty"` // why the game session ended; "" if its owner ended it
 }
 
 // Encode returns the value of a record.
 func Encode(record any) []byte {
 	value, err := json.Marshal(record)
 	if err != nil {
-		panic(err) // a bug: plain values
+		panic(err) // a bug: these values always encode
 	}
 	return value
 }
 
-// Decode reads a record. It ignores fields that it does not know, which newer nodes may write.
+// Decode reads a record. It ignores unknown fields, which newer nodes may write.
 func Decode[R any](kv KV) (record R, err error) {
 	if err := json.Unmarshal(kv.Value, &record); err != nil {
 		return record, fmt.Errorf("%s: %w", kv.Key, err)
@@ -88,7 +88,7 @@ func Decode[R any](kv KV) (record R, err error) {
 	return record, nil
 }
 
-// DecodeNode reads a registration, with its incarnation.
+// DecodeNode reads a registration and sets its incarnation.
 func DecodeNode(kv KV) (Node, error) {
 	n, err := Decode[Node](kv)
 	n.Incarnation = kv.Created

@@ -24,7 +24,8 @@ func (v *Vec[L]) Add(l L, n int64) {
 	v.cells[i].Add(n)
 }
 
-// Move moves one unit from the label value *was to now and sets *was. The value 0 means no label.
+// Move subtracts 1 from the count of label *was, adds 1 to the count of label now, and sets *was to now. Label 0 is not
+// counted.
 func (v *Vec[L]) Move(was *L, now L) {
 	if *was == now {
 		return

@@ -288,7 +288,7 @@ func structToCBOR(src reflect.Value) (cbor.Value, error) {
 	m := make(cbor.Map, len(fields))
 	for _, f := range fields {
 		member := src.FieldByIndex(f.index)
-		if member.IsZero() { // a nil pointer or an empty enum; a number is never zero here, because the SDK has pointers to numbers
+		if member.IsZero() { // a nil pointer or an empty enum; numbers are pointers in the SDK, so the number 0 is not omitted
 			continue
 		}
 		v, err := toCBOR(member)

@@ -133,7 +133,7 @@ func TestMembersAway(t *testing.T) {
 	}
 }
 
-// When a leader has closed, another member leads already: nobody waits for an election.
+// When Close of a leader returns, another member already leads. No client waits for an election.
 func TestALeaderHandsOver(t *testing.T) {
 	t.Parallel()
 	m := members(t, 3)

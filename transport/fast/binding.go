@@ -115,7 +115,7 @@ type binding struct {
 	state   state
 	addr    netip.AddrPort
 	highest int32         // number of the newest datagram from addr
-	heard   time.Duration // when that datagram came
+	heard   time.Duration // when that datagram arrived
 
 	moved    time.Duration // when a confirmed binding last moved
 	everMove bool

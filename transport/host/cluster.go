@@ -32,7 +32,7 @@ import (
 	"troupe/transport/peers"
 )
 
-// Cluster makes the host a node of a cluster, which has one service API over several hosts.
+// Cluster makes the host a node of a cluster. All hosts of a cluster share one service API.
 type Cluster struct {
 	Name       string  `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
 	Node       string  `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
@@ -41,7 +41,7 @@ type Cluster struct {
 	Peers      Peers   `config:"peers"`
 }
 
-// EtcdUse is the coordinator of a cluster.
+// EtcdUse configures the connection to etcd, the coordinator of a cluster.
 type EtcdUse struct {
 	Endpoints    []string `config:"endpoints"`    // URLs of the members of etcd: http only on this machine
 	CA           string   `config:"ca"`           // certificates of the authority of etcd, PEM; empty: those of the system
@@ -82,14 +82,14 @@ func (v *checks) cluster(c *Cluster) {
 	v.that("cluster.peers.ca", (c.Peers.CA == "") == (c.Peers.Cert == "") && (c.Peers.Cert == "") == (c.Peers.Key == ""), "goes with cert and key")
 }
 
-// clusterNode is this host's part in its cluster. It implements actors.Members.
+// clusterNode makes this host a node of its cluster. It implements actors.Members.
 type clusterNode struct {
 	host        *Host
 	log         zerolog.Logger
 	keys        coord.Keys
 	name        string
 	coordinator cluster.Coordinator
-	etcd        *etcd.Client // nil: the coordinator is another one
+	etcd        *etcd.Client // nil if another coordinator is used
 	listener    net.Listener
 	client      *peers.Client
 	server      *peers.Server
@@ -97,26 +97,26 @@ type clusterNode struct {
 	directory   *cluster.Directory
 	follower    *shared.Follower
 	incarnation atomic.Int64
-	term        atomic.Pointer[shared.Store] // of this node's term; nil: it does not lead
+	term        atomic.Pointer[shared.Store] // store of this node's term; nil if the node does not lead
 	ctx         context.Context              // ends with the host
 	cancel      context.CancelFunc
 	work        sync.WaitGroup
-	ready       chan struct{} // closed once there is a System
+	ready       chan struct{} // closed once the host has a System
 }
 
 const (
 	peerProtocol = 1 // version of the requests between nodes
 	nodeSchema   = 1 // version of the records
 	loadEvery    = time.Second
-	pollEvery    = 50 * time.Millisecond // between two looks at whether the term has begun
+	pollEvery    = 50 * time.Millisecond // interval at which a waiting call checks whether the term has begun
 	termMax      = 8 * time.Second       // maximum time that a call waits until the leader has begun its term
 	syncedMax    = time.Minute           // maximum time that a start waits for the resources of the cluster
 
-	clusterSecret = "cluster" // of the store: the id of the cluster that it belongs to
-	pagesSecret   = "pages"   // of the cluster
+	clusterSecret = "cluster" // name of the store's secret that holds the id of its cluster
+	pagesSecret   = "pages"   // name of the secret on the coordinator that all nodes share
 )
 
-// join makes the host a node of its cluster. The tree of actors is started afterwards.
+// join makes the host a node of its cluster. It is called before the actors are started.
 func (h *Host) join(o Options) (err error) {
 	c := o.Config.Cluster
 	if c.Name == "" {
@@ -168,7 +168,7 @@ func (h *Host) join(o Options) (err error) {
 		Registered: n.registered, Lead: n.lead, Reap: n.reap,
 	})
 	n.work.Go(func() { h.served("peers", n.server.Serve(n.listener), o.OnFailure) })
-	n.self.SetDraining(true) // no new work, and no term, until follow
+	n.self.SetDraining(true) // until follow, the node gets no new work and does not lead
 	if err := n.self.Start(n.ctx); err != nil {
 		return fmt.Errorf("host: %w", err)
 	}
@@ -181,7 +181,7 @@ func (h *Host) join(o Options) (err error) {
 	return nil
 }
 
-// clusterID returns the id of the cluster that the store belongs to, "" if it belongs to none yet.
+// clusterID returns the id of the cluster to which the store belongs, or "" if it belongs to no cluster yet.
 func (h *Host) clusterID() (id string, err error) {
 	_, err = h.store.Load(store.Secret, func(name string, value []byte) error {
 		if name == clusterSecret {
@@ -192,7 +192,7 @@ func (h *Host) clusterID() (id string, err error) {
 	return id, err
 }
 
-// follow begins to follow the resources of the cluster. It returns when the System has those of now.
+// follow starts to follow the resources of the cluster. It returns when the System has the current resources.
 func (h *Host) follow(Options) error {
 	n := h.node
 	if n == nil {
@@ -213,14 +213,14 @@ func (h *Host) follow(Options) error {
 	return nil
 }
 
-// leave ends the node's part in the cluster: its term, and its registration. Other nodes may still ask it.
+// leave ends the node's term and its registration. Other nodes may still send it requests.
 func (n *clusterNode) leave() {
 	if n.self != nil {
 		n.self.Close()
 	}
 }
 
-// close ends all that is left once the actors have stopped.
+// close ends everything that remains after the actors have stopped.
 func (n *clusterNode) close() {
 	n.cancel()
 	if n.server != nil {
@@ -233,7 +233,7 @@ func (n *clusterNode) close() {
 	if n.client != nil {
 		n.client.Close()
 	}
-	if n.listener != nil { // the server closes it only if it has served
+	if n.listener != nil { // the server closes the listener only if it has served
 		n.listener.Close()
 	}
 	if n.etcd != nil {
@@ -267,13 +267,13 @@ func (n *clusterNode) registered(incarnation int64, _ coord.Lease) {
 	n.work.Go(func() { n.directory.Registered(n.ctx, incarnation) })
 }
 
-// lost ends a game session that was taken from this node.
+// lost ends a game session that the cluster has taken from this node.
 func (n *clusterNode) lost(id messages.GameSessionID) {
 	n.log.Warn().Str("game_session_id", string(id)).Msg("the cluster has taken this host for lost: a game session ends")
 	n.host.system.Send(messages.TerminateGameSession{GameSessionID: id, Force: true}, func(any, error) {})
 }
 
-// lead decides for the cluster until ctx ends or the term is over.
+// lead runs a term of this node, until ctx ends or the term is over.
 func (n *clusterNode) lead(ctx context.Context, term int64) {
 	ctx, over := context.WithCancel(ctx)
 	defer over()
@@ -282,7 +282,7 @@ func (n *clusterNode) lead(ctx context.Context, term int64) {
 		return
 	}
 	defer records.End()
-	defer context.AfterFunc(ctx, records.End)() // also while it reads
+	defer context.AfterFunc(ctx, records.End)() // ends the store even while it is being read
 	pending, err := undelivered(records)
 	if err != nil && ctx.Err() == nil {
 		n.log.Error().Err(err).Msg("undelivered events of the cluster cannot be read")
@@ -297,7 +297,7 @@ func (n *clusterNode) lead(ctx context.Context, term int64) {
 	n.host.system.EndTerm()
 }
 
-// open opens the records of a term, however long the coordinator does not answer.
+// open opens the store of a term. It retries as long as the coordinator does not answer.
 func (n *clusterNode) open(ctx context.Context, term int64, over func()) (*shared.Store, error) {
 	for {
 		records, err := shared.Open(ctx, shared.Options{Coordinator: n.coordinator, Prefix: string(n.keys), Term: n.holds(term), OnOver: over})
@@ -309,7 +309,7 @@ func (n *clusterNode) open(ctx context.Context, term int64, over func()) (*share
 	}
 }
 
-// pause waits a moment, or until ctx ends.
+// pause waits for pollEvery, or until ctx ends.
 func (n *clusterNode) pause(ctx context.Context) {
 	timer := time.NewTimer(pollEvery)
 	defer timer.Stop()
@@ -339,7 +339,7 @@ func (n *clusterNode) reap(ctx context.Context, term int64, lost coord.Node) err
 	return n.directory.Reap(ctx, lost.Name, n.holds(term))
 }
 
-// replicate passes changes of the catalog on, and waits until they are applied.
+// replicate passes changes of the catalog to the System, and waits until they are applied.
 func (n *clusterNode) replicate(changes []store.Change) {
 	applied := make(chan struct{})
 	n.host.system.Replicate(changes, func() { close(applied) })
@@ -349,7 +349,7 @@ func (n *clusterNode) replicate(changes []store.Change) {
 	}
 }
 
-// watch tells the System which nodes there are, and when another one leads.
+// watch tells the System when the nodes or the leader have changed.
 func (n *clusterNode) watch() {
 	var names []string
 	var term int64
@@ -367,7 +367,7 @@ func (n *clusterNode) watch() {
 	}
 }
 
-// shares returns the place of this node among the live nodes of each of its locations.
+// shares returns this node's Share of each of its locations among the live nodes.
 func (n *clusterNode) shares(v *cluster.View) catalog.Shares {
 	shares := make(catalog.Shares)
 	for _, l := range v.Self.Locations {
@@ -381,13 +381,13 @@ func (n *clusterNode) shares(v *cluster.View) catalog.Shares {
 				share.Rank++
 			}
 		}
-		share.Of = max(1, share.Of) // this node may not be registered at the moment
+		share.Of = max(1, share.Of) // this node may be unregistered at the moment
 		shares[l] = share
 	}
 	return shares
 }
 
-// report tells the other nodes what room there is.
+// report publishes the load of this node for the other nodes.
 func (n *clusterNode) report() {
 	tick := time.NewTicker(loadEvery)
 	defer tick.Stop()
@@ -436,7 +436,8 @@ func (n *clusterNode) Leader(ctx context.Context) (coord.Node, bool, error) {
 	return leader, self, err
 }
 
-// awaitTerm waits until this node's term has begun. It returns an error if the node does not lead, or does not begin in time.
+// awaitTerm waits until this node's term has begun. It returns an error if the node does not lead, or if the term does
+// not begin in time.
 func (n *clusterNode) awaitTerm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, termMax)
 	defer cancel()
@@ -476,7 +477,8 @@ func (n *clusterNode) Owner(ctx context.Context, id messages.GameSessionID, fres
 	return m.Node, false, true, nil
 }
 
-// Ended implements actors.Members. One that its node has ended itself is that node's, which knows more.
+// Ended implements actors.Members. It does not return a game session that its own node ended, because that node has a
+// more complete record.
 func (n *clusterNode) Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error) {
 	g, err := n.directory.Gone(ctx, coord.TagOf(id))
 	if err != nil || g == nil || g.Text == "" {
@@ -490,7 +492,7 @@ func (n *clusterNode) Ended(ctx context.Context, id messages.GameSessionID) (*me
 // Synced implements actors.Members.
 func (n *clusterNode) Synced(ctx context.Context) error { return n.follower.Synced(ctx) }
 
-// options returns the part of the actors' options that makes them a node's; nil if there is no cluster.
+// options returns the options that make the System a node of a cluster, or nil if there is no cluster.
 func (n *clusterNode) options(generation int) *actors.ClusterOptions {
 	if n == nil {
 		return nil
@@ -498,7 +500,7 @@ func (n *clusterNode) options(generation int) *actors.ClusterOptions {
 	return &actors.ClusterOptions{Node: n.name, Generation: int64(generation), Members: n, Peers: n.client}
 }
 
-// doer answers the callers of the service API.
+// doer returns the Doer that answers the callers of the service API.
 func (h *Host) doer() messages.Doer {
 	if c := h.system.Cluster(); c != nil {
 		return c
@@ -506,7 +508,7 @@ func (h *Host) doer() messages.Doer {
 	return h.system
 }
 
-// term returns the records of this node's term, nil if the host does not lead a cluster.
+// term returns the store of this node's term, or nil if the host does not lead a cluster.
 func (h *Host) term() *shared.Store {
 	if h.node == nil {
 		return nil
@@ -525,11 +527,11 @@ func (c *Config) locationNames() []string {
 	return all
 }
 
-// resourcesHash is the same for configurations with the same resources of the cluster.
+// resourcesHash returns a hash of the configured resources that the nodes of a cluster share.
 func (c *Config) resourcesHash() string {
 	text, err := json.Marshal([]any{c.Region, c.Account, c.Locations, c.Fleets, c.Aliases, c.Queues, c.Matchmaking})
 	if err != nil {
-		panic(err) // a bug: plain values
+		panic(err) // a bug: these values always encode
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])

@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// The host starts only if every destination of a configured queue exists, in the configuration or in the
-// store. A destination that the API may have deleted is accepted.
+// The host starts only if every destination of a configured queue exists, in the configuration or in the store. It
+// also accepts a missing destination that may have been created, and later deleted, through the API.
 func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	synctest.Test(t, queueToNowhereIsRefusedAtTheStart)
 }

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	authorityYears = 10        // the validity of an authority, and of all certificates that it signs
-	backdated      = time.Hour // how far the clock of a node may be behind
+	authorityYears = 10        // validity in years of an authority's certificate, and of the certificates that it signs
+	backdated      = time.Hour // maximum time by which the clock of a node may be slow
 )
 
-// InitAuthority makes the authority of a cluster: ca.pem and ca.key in a directory, which is made if it is missing. It overwrites nothing.
-// The authority can sign for nodes of this cluster only.
+// InitAuthority creates the authority of a cluster: ca.pem and ca.key in a directory. It creates the directory if
+// necessary, and overwrites no file. The authority can sign certificates only for nodes of this cluster.
 func InitAuthority(dir, cluster string) error {
 	if !nameForm.MatchString(cluster) {
 		return fmt.Errorf("peers: %q is no name of a cluster: letters, digits and hyphens, at most 63", cluster)
@@ -43,8 +43,9 @@ func InitAuthority(dir, cluster string) error {
 	})
 }
 
-// Issue makes the certificate of a node, NODE.pem and NODE.key, with the authority in the same directory. Nodes know each other by their
-// names; hosts are DNS names and IP addresses for other programs that are shown the certificate. It overwrites nothing.
+// Issue creates the certificate of a node, in NODE.pem and NODE.key. The authority must be in the same directory. Nodes
+// identify each other by their names. hosts are DNS names and IP addresses, for other programs that verify the
+// certificate. Issue overwrites no file.
 func Issue(dir, node string, hosts []string) error {
 	if !nameForm.MatchString(node) {
 		return fmt.Errorf("peers: %q is no name of a node: letters, digits and hyphens, at most 63", node)
@@ -91,7 +92,7 @@ func readAuthority(dir string) (*tls.Certificate, error) {
 	return &ca, nil
 }
 
-// sign writes a certificate with a new key, signed by ca or, if that is nil, by itself.
+// sign writes a certificate with a new key. ca signs it; if ca is nil, the certificate is self-signed.
 func sign(dir, name string, ca *tls.Certificate, cert *x509.Certificate) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -114,7 +115,7 @@ func sign(dir, name string, ca *tls.Certificate, cert *x509.Certificate) error {
 		return err
 	}
 	if err := writeNew(filepath.Join(dir, name+".pem"), 0o644, &pem.Block{Type: "CERTIFICATE", Bytes: signed}); err != nil {
-		_ = os.Remove(keyFile) // it belongs to no certificate
+		_ = os.Remove(keyFile) // the key has no certificate
 		return err
 	}
 	return nil

@@ -27,7 +27,7 @@ func authority(t *testing.T, cluster string, nodes ...string) (dir string) {
 	return dir
 }
 
-// Any name that is allowed works, for ten years.
+// An authority supports every valid name. Certificates are valid for ten years.
 func TestAuthority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := strings.Repeat("a", 63)
@@ -56,7 +56,7 @@ func TestAuthority(t *testing.T) {
 	})
 }
 
-// An authority signs for its own cluster alone, also in wrong hands.
+// An authority can sign only for its own cluster, even if its key is stolen.
 func TestAuthorityOfAnotherCluster(t *testing.T) {
 	dir := authority(t, "test")
 	ca, err := readAuthority(dir)
@@ -74,7 +74,7 @@ func TestAuthorityOfAnotherCluster(t *testing.T) {
 	}
 }
 
-// Files that do not fit are refused, with the file that is wrong.
+// Files that do not fit together are refused. The error names the wrong file.
 func TestLoadCerts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, other := authority(t, "prod", "a", "b"), authority(t, "prod", "a")
@@ -116,7 +116,7 @@ func TestLoadCerts(t *testing.T) {
 	})
 }
 
-// Nothing is overwritten, and a key without its certificate does not stay.
+// No file is overwritten, and no key remains without its certificate.
 func TestNothingIsOverwritten(t *testing.T) {
 	dir := authority(t, "prod", "a")
 	before, err := tls.LoadX509KeyPair(files(dir, "a").Cert, files(dir, "a").Key)

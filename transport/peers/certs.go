@@ -11,22 +11,23 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// Certs are the certificate of a node, and the authority of its cluster. They do not change.
+// Certs contains the certificate of a node and the authority of its cluster. It is immutable.
 type Certs struct {
 	cluster string
 	own     tls.Certificate
 	roots   *x509.CertPool
 }
 
-// Files are in PEM. Only the owner may have access to Key.
+// Files names PEM files. Only the owner may have access to Key.
 type Files struct{ CA, Cert, Key string }
 
 const fileMax = 1 << 20
 
-// errNoCertificate says that a peer has shown none.
+// errNoCertificate means that a peer has presented no certificate of the cluster.
 var errNoCertificate = errors.New("peers: no certificate of the cluster")
 
-// LoadCerts reads a node's files. It refuses those of another cluster or node, or that do not fit together.
+// LoadCerts reads a node's files. It returns an error if the files belong to another cluster or node, or do not fit
+// together.
 func LoadCerts(cluster, node string, f Files) (*Certs, error) {
 	var text [3][]byte
 	for i, file := range []struct{ name, secret string }{{f.CA, ""}, {f.Cert, ""}, {f.Key, "this private key"}} {
@@ -53,7 +54,7 @@ func LoadCerts(cluster, node string, f Files) (*Certs, error) {
 	return c, nil
 }
 
-// verify returns the name of the node whose certificate a peer has shown.
+// verify checks the certificate that a peer has presented, and returns the name of its node.
 func (c *Certs) verify(shown []*x509.Certificate, use x509.ExtKeyUsage) (node string, err error) {
 	if len(shown) == 0 {
 		return "", errNoCertificate
@@ -73,7 +74,7 @@ func (c *Certs) verify(shown []*x509.Certificate, use x509.ExtKeyUsage) (node st
 	return "", fmt.Errorf("%w %s", errNoCertificate, c.cluster)
 }
 
-// client returns the configuration for a connection to a node. Another node there is errOther.
+// client returns the configuration for a connection to a node. If another node answers, the error is errOther.
 func (c *Certs) client(node string) *tls.Config {
 	return c.config(func(s tls.ConnectionState) error {
 		named, err := c.verify(s.PeerCertificates, x509.ExtKeyUsageServerAuth)
@@ -84,10 +85,11 @@ func (c *Certs) client(node string) *tls.Config {
 	})
 }
 
-// errOther says that another node of the cluster is at an address.
+// errOther means that another node of the cluster listens at an address.
 var errOther = errors.New("peers: another node is at this address")
 
-// server returns the configuration of a server. It calls refused for each peer that is no node of the cluster.
+// server returns the configuration of a server. The server calls refused for each peer that is not a node of the
+// cluster.
 func (c *Certs) server(refused func(error)) *tls.Config {
 	return c.config(func(s tls.ConnectionState) error {
 		_, err := c.verify(s.PeerCertificates, x509.ExtKeyUsageClientAuth)
@@ -98,7 +100,8 @@ func (c *Certs) server(refused func(error)) *tls.Config {
 	})
 }
 
-// config leaves verification to verify on both sides, because names are of nodes and not of hosts.
+// config makes both sides verify certificates with verify, because the names in them are names of nodes and not of
+// hosts.
 func (c *Certs) config(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.own}, NextProtos: []string{"h2"},
@@ -108,7 +111,7 @@ func (c *Certs) config(verify func(tls.ConnectionState) error) *tls.Config {
 
 const scheme = "troupe"
 
-// nameForm is the form of names of clusters and nodes.
+// nameForm matches valid names of clusters and nodes.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
 func nodeURL(cluster, node string) *url.URL {

@@ -30,28 +30,28 @@ import (
 // Client calls other nodes. It implements cluster.Peers. Its methods may be called from any goroutine.
 type Client struct {
 	o       Options
-	ctx     context.Context // of attempts to connect
+	ctx     context.Context // context of the attempts to connect
 	cancel  context.CancelFunc
-	running sync.WaitGroup // attempts, and connections that are being closed
+	running sync.WaitGroup // counts attempts to connect, and connections that are being closed
 
 	mu    sync.Mutex
 	links map[place]*link // nil once the client is closed
 }
 
-// place is where a node is to be reached.
+// place is the name and the address of a node.
 type place struct{ node, addr string }
 
-// link is a connection to a node, or an attempt to make one. The first fields are set when done is closed.
+// link is a connection to a node, or an attempt to connect. The first fields are set when done is closed.
 type link struct {
 	calls       *grpc.ClientConn
-	err         error     // why there is none
-	until       time.Time // the error stands
+	err         error     // why the attempt failed
+	until       time.Time // time until which callers get err without a new attempt
 	done        chan struct{}
 	place       place
 	incarnation int64
 }
 
-// NewClient returns a client without connections.
+// NewClient returns a client that has no connections.
 func NewClient(o Options) *Client {
 	o.Network = cmp.Or(o.Network, transport.System)
 	c := &Client{o: o, links: map[place]*link{}}
@@ -98,7 +98,7 @@ func (c *Client) Call(ctx context.Context, to coord.Node, q messages.Request) (a
 	return answer, err
 }
 
-// outcome is the label of a call's end.
+// outcome returns the metric label for the result of a call.
 func outcome(err error) string {
 	var refusal *messages.Error
 	switch {
@@ -116,7 +116,8 @@ func outcome(err error) string {
 	return "given_up"
 }
 
-// call sends a body, and returns that of the answer. A connection that turns out to have ended before the request was sent is replaced, once.
+// call sends a body and returns the body of the answer. If the connection turns out to have ended before the request was
+// sent, call replaces the connection and tries again, once.
 func (c *Client) call(ctx context.Context, to coord.Node, name string, body []byte) (answer []byte, err error) {
 	ctx = metadata.AppendToOutgoingContext(ctx, headerNode, to.Name, headerIncarnation, strconv.FormatInt(to.Incarnation, 10))
 	if key := messages.ReplayKey(ctx); key != "" {
@@ -127,7 +128,7 @@ func (c *Client) call(ctx context.Context, to coord.Node, name string, body []by
 		if err != nil {
 			return nil, err
 		}
-		var sent reached.Peer // stays empty if the request does not get as far as a connection
+		var sent reached.Peer // remains empty if no connection was used for the request
 		err = l.calls.Invoke(ctx, service+name, &body, &answer, grpc.Peer(&sent))
 		if err == nil {
 			return answer, nil
@@ -140,13 +141,13 @@ func (c *Client) call(ctx context.Context, to coord.Node, name string, body []by
 	}
 }
 
-// failure returns the error of a call as cluster.Peers has it.
+// failure converts the error of a call to an error that cluster.Peers specifies.
 func failure(ctx context.Context, to coord.Node, sent bool, err error) error {
 	kind := coord.ErrUnavailable
 	switch code := status.Code(err); {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case code == codes.DeadlineExceeded: // the other node's clock was faster
+	case code == codes.DeadlineExceeded: // the other node noticed the deadline first
 		return context.DeadlineExceeded
 	case code == codes.FailedPrecondition:
 		kind = coord.ErrRefused
@@ -156,7 +157,7 @@ func failure(ctx context.Context, to coord.Node, sent bool, err error) error {
 	return fmt.Errorf("%w: node %s at %s: %s", kind, to.Name, to.Peers, status.Convert(err).Message())
 }
 
-// link returns a connection to a node.
+// link returns a connection to a node. It waits for an attempt in progress.
 func (c *Client) link(ctx context.Context, to coord.Node) (*link, error) {
 	l := c.find(to)
 	if l == nil {
@@ -170,7 +171,8 @@ func (c *Client) link(ctx context.Context, to coord.Node) (*link, error) {
 	}
 }
 
-// find returns the link to a node, and begins one if there is none. It closes links to places that an older incarnation has left.
+// find returns the link to a node. If there is none, it starts an attempt to connect. In that case it also drops stale
+// links, and links to older incarnations of the node.
 func (c *Client) find(to coord.Node) *link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +199,7 @@ func (c *Client) find(to coord.Node) *link {
 	return l
 }
 
-// stale reports whether a link has failed long enough ago.
+// stale reports whether a link has failed and its error has expired.
 func (l *link) stale() bool { return l.finished() && l.err != nil && !time.Now().Before(l.until) }
 
 func (l *link) finished() bool {
@@ -209,7 +211,8 @@ func (l *link) finished() bool {
 	}
 }
 
-// forget closes a link whose connection has ended. An attempt that fails is none, and its error stands for a while.
+// forget drops a link whose connection has ended. It keeps a failed attempt, whose error is returned to callers until it
+// expires.
 func (c *Client) forget(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +226,8 @@ func (c *Client) drop(l *link) {
 	c.running.Go(l.close)
 }
 
-// connect makes the connection of a link, with all handshakes. It is the only one of its grpc.ClientConn, which never dials.
+// connect makes the connection of a link, including all handshakes. The grpc.ClientConn uses only this connection and
+// never dials another one.
 func (c *Client) connect(l *link) (*grpc.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, dialMax)
 	defer cancel()
@@ -244,7 +248,7 @@ func (c *Client) connect(l *link) (*grpc.ClientConn, error) {
 			}
 			return wire, nil
 		}),
-		grpc.WithTransportCredentials(insecure.NewCredentials()), // the connection has TLS already
+		grpc.WithTransportCredentials(insecure.NewCredentials()), // the connection already uses TLS
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax)),
 		grpc.WithIdleTimeout(unusedMax), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
 	)
@@ -258,7 +262,7 @@ func (c *Client) connect(l *link) (*grpc.ClientConn, error) {
 	return nil, fmt.Errorf("%w: node %s at %s: %w", coord.ErrUnavailable, l.place.node, l.place.addr, err)
 }
 
-// dial returns a connection to a node that has shown its certificate.
+// dial returns a connection to a node whose certificate has been verified.
 func (c *Client) dial(ctx context.Context, at place) (net.Conn, error) {
 	conn, err := c.o.Network.DialContext(ctx, "tcp", at.addr)
 	if err != nil {
@@ -276,7 +280,8 @@ func (c *Client) dial(ctx context.Context, at place) (net.Conn, error) {
 	return nil, err
 }
 
-// ready waits until the other side has answered, which it does when it has accepted this node's certificate.
+// ready waits for the first answer of the other side. The other side answers once it has accepted this node's
+// certificate.
 func ready(ctx context.Context, calls *grpc.ClientConn) error {
 	calls.Connect()
 	for {

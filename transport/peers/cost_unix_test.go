@@ -19,7 +19,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkCall measures one call on loopback with TLS, with the CPU of both ends: one caller, and 50 callers at a time.
+// BenchmarkCall measures one call on loopback with TLS, including the CPU time of both ends. It runs with one caller and
+// with 50 concurrent callers.
 func BenchmarkCall(b *testing.B) {
 	q := messages.CreatePlayerSessions{
 		GameSessionID: "arn:aws:gamelift:us-east-1::gamesession/fleet-arena/gsess-0b6d3e1c-6a57-4a59-9e0c-3d5f1d9b7a11",

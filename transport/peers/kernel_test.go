@@ -11,13 +11,13 @@ import (
 
 func system(byte) transport.Network { return transport.System }
 
-// All promises that need no cut, on the kernel's sockets: a refused connection, and one that is reset.
+// The checks that need no PeerPlace.Cut, on sockets of the kernel. They include a refused connection and a reset one.
 func TestConformanceOnSockets(t *testing.T) {
 	for _, c := range clustertest.PeerChecks() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			c.Run(t, func(t *testing.T, d messages.Doer) *clustertest.PeerPlace {
-				l, err := net.Listen("tcp", "127.0.0.1:0") // its port is free
+				l, err := net.Listen("tcp", "127.0.0.1:0") // finds a free port
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,25 +13,26 @@ import (
 	"troupe/transport"
 )
 
-// Options are those of a Client and of a Server.
+// Options configure a Client or a Server.
 type Options struct {
-	Node    string            // the name of this node
-	Certs   *Certs            // nil: no TLS, and loopback addresses only
-	Network transport.Network // nil: the system's
+	Node    string            // name of this node
+	Certs   *Certs            // nil means no TLS, and only loopback addresses
+	Network transport.Network // nil means the system's network
 	Count   *counters.Set
 	Log     zerolog.Logger
 }
 
 const (
-	messageMax  = 8 << 20                // bytes of a request or an answer: a script's archive of 5,000,000 bytes is 6.7 MB in base64
-	silenceMax  = 3 * time.Second        // after which the other side is given up
-	pingAfter   = time.Second            // of silence a server pings; shorter than silenceMax by two lost pings
-	dialMax     = 3 * time.Second        // for a connection, with its handshakes
-	redialAfter = 100 * time.Millisecond // a failed attempt stands for callers that come within this time
-	unusedMax   = 10 * time.Minute       // after which a connection is closed
+	messageMax  = 8 << 20                // maximum size of a request or an answer in bytes; a script's archive of 5,000,000 bytes is 6.7 MB in base64
+	silenceMax  = 3 * time.Second        // a connection is closed when the other side has been silent for this long
+	pingAfter   = time.Second            // silence after which a server pings; silenceMax leaves time for two lost pings
+	dialMax     = 3 * time.Second        // maximum time to connect, including the handshakes
+	redialAfter = 100 * time.Millisecond // how long callers get the error of a failed attempt without a new attempt
+	unusedMax   = 10 * time.Minute       // an unused connection is closed after this time
 )
 
-// The method of a request is its name below the service. What a call is for is in headers: the node, its incarnation, and the replay key.
+// The name of a gRPC method is the name of the request, below the service. Headers identify the node, its incarnation
+// and the replay key.
 const (
 	service           = "/troupe.Peers/"
 	headerNode        = "troupe-node"
@@ -39,7 +40,7 @@ const (
 	headerReplay      = "troupe-replay-bin"
 )
 
-// errPlain is why a connection without TLS is refused.
+// errPlain is the error for a connection without TLS to an address that is not loopback.
 var errPlain = errors.New("peers: without certificates only loopback addresses are allowed: set cluster.peers.ca, cert and key")
 
 func loopback(a net.Addr) bool {
@@ -47,7 +48,7 @@ func loopback(a net.Addr) bool {
 	return err == nil && at.Addr().IsLoopback()
 }
 
-// codec passes bodies through: messages are of type *[]byte.
+// codec passes bodies on unchanged. Messages have type *[]byte.
 type codec struct{}
 
 // Marshal implements encoding.CodecV2.

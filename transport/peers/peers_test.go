@@ -34,7 +34,7 @@ var _ cluster.Peers = (*Client)(nil)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// certs makes the authority of a cluster, and certificates of nodes.
+// certs creates the authority of a cluster, and certificates for nodes.
 func certs(t testing.TB, of string, nodes ...string) (all []*Certs) {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,7 +58,7 @@ func files(dir, node string) Files {
 	return Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, node+".pem"), Key: filepath.Join(dir, node+".key")}
 }
 
-// machine is a network as one machine sees it.
+// machine is the network as one machine sees it.
 type machine struct {
 	memnet.Machine
 	addr netip.Addr
@@ -68,7 +68,7 @@ func (m machine) DialContext(ctx context.Context, network, address string) (net.
 	return m.Dial(ctx, network, m.addr, address)
 }
 
-// process is a server that runs.
+// process is a running server.
 type process struct {
 	*Server
 	addr string
@@ -100,7 +100,7 @@ func client(t testing.TB, o Options) *Client {
 	return c
 }
 
-// setting is nodes a, b and c, and a stranger, each with its certificate, or none of them with any.
+// setting contains the options of nodes a, b and c and of a stranger. Either each has its certificate, or none has one.
 type setting struct {
 	a, b, c, stranger Options
 }
@@ -112,14 +112,14 @@ func settings(t testing.TB, network func(node byte) transport.Network, secure bo
 	if secure {
 		all := certs(t, "prod", "a", "b", "c")
 		s.a.Certs, s.b.Certs, s.c.Certs = all[0], all[1], all[2]
-		all = certs(t, "prod", "a") // of the same names, by another authority
+		all = certs(t, "prod", "a") // the same names, signed by another authority
 		s.stranger.Certs = all[0]
 		s.stranger.Certs.roots = s.a.Certs.roots
 	}
 	return s
 }
 
-// newPlace is where the conformance of Peers is checked.
+// newPlace creates the environment for the conformance checks of Peers.
 func newPlace(t *testing.T, s setting, addr string, d messages.Doer) *clustertest.PeerPlace {
 	now := start(t, s.b, d, addr, 7)
 	b := coord.Node{Name: "b", Peers: now.addr, Incarnation: 7}
@@ -139,7 +139,7 @@ func newPlace(t *testing.T, s setting, addr string, d messages.Doer) *clustertes
 	return p
 }
 
-// virtual runs a test in virtual time, on a network in memory, with nodes at 10.0.0.1 to 10.0.0.4.
+// virtual runs a test in virtual time on a network in memory. The nodes have addresses 10.0.0.1 to 10.0.0.4.
 func virtual(t *testing.T, secure bool, f func(t *testing.T, n *memnet.Network, s setting)) {
 	synctest.Test(t, func(t *testing.T) {
 		n := memnet.New(1)
@@ -152,7 +152,7 @@ func at(node byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, node}) 
 
 const addrB = "10.0.0.2:33480"
 
-// All promises, with TLS, in virtual time.
+// All checks, with TLS and in virtual time.
 func TestConformance(t *testing.T) {
 	for _, c := range clustertest.PeerChecks() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -190,8 +190,8 @@ func wants(t testing.TB, what string, err, want error) {
 	}
 }
 
-// CL-30: no certificate, another cluster's, one that is another's by name alone. Each is refused, counted, and tells nobody that the node
-// is gone.
+// CL-30: one caller has no certificate, one has a certificate of another cluster, and one has a certificate that names no
+// node. Each is refused and counted. No caller concludes that the node is gone.
 func TestStrangers(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		asked := 0
@@ -212,7 +212,7 @@ func TestStrangers(t *testing.T) {
 				t.Errorf("%d were counted", n)
 			}
 		}
-		// The other way: what listens there is no node of this cluster.
+		// In the other direction, the listener is not a node of this cluster.
 		o := s.c
 		o.Certs = &test
 		o.Node = "b"
@@ -225,7 +225,7 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
-// CL-30: the certificate decides who a node is, and not what it says of itself.
+// CL-30: the certificate determines the identity of a node, regardless of what the node claims in headers.
 func TestImpostor(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		o := s.c
@@ -272,7 +272,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// hostCert is a certificate of the node's authority that names no node.
+// hostCert returns a certificate that the cluster's authority has signed and that names no node.
 func hostCert(t *testing.T) tls.Certificate {
 	t.Helper()
 	dir := t.TempDir()
@@ -320,7 +320,8 @@ func (c *counting) want(t *testing.T, what string, dialled, open int64) {
 	}
 }
 
-// One connection serves all callers. It ends when nobody has called for ten minutes, or the node has a newer process elsewhere.
+// One connection serves all callers. It is closed when there has been no call for ten minutes, or when the node has a
+// newer process at another address.
 func TestConnections(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		count := &counting{Network: s.a.Network}
@@ -341,7 +342,7 @@ func TestConnections(t *testing.T) {
 		count.want(t, "in use", 1, 1)
 		time.Sleep(unusedMax - time.Second)
 		count.want(t, "not used for long", 1, 1)
-		time.Sleep(unusedMax + 2*time.Second) // it looks once in a period
+		time.Sleep(unusedMax + 2*time.Second) // unused connections are checked once per unusedMax
 		count.want(t, "not used for too long", 1, 0)
 		calls()
 		count.want(t, "in use again", 2, 1)
@@ -359,7 +360,7 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// Callers of a node that is gone do not each knock at its door.
+// Callers of a node that is gone do not each make their own attempt to connect.
 func TestRedial(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		count := &counting{Network: s.a.Network}
@@ -384,7 +385,8 @@ func TestRedial(t *testing.T) {
 	})
 }
 
-// A quiet connection stays: the server's pings are heard. Also while the server hears its client all the time, and has nothing to say.
+// A connection without calls stays open, because the client receives the server's pings. This also holds while the
+// client sends all the time and the server sends nothing else.
 func TestQuiet(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		count := &counting{Network: s.a.Network}
@@ -415,7 +417,7 @@ func TestQuiet(t *testing.T) {
 	})
 }
 
-// A server that is full refuses calls and connections, counts them, and does not read what it refuses.
+// A server at its limit refuses calls and connections, counts them, and does not read the refused requests.
 func TestFull(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		b := start(t, s.b, doer(func(ctx context.Context, q messages.Request) (any, error) {
@@ -443,7 +445,7 @@ func TestFull(t *testing.T) {
 			t.Errorf("%d were counted", n)
 		}
 
-		// Connections of strangers who say nothing do not pile up.
+		// Silent connections of strangers are closed and do not accumulate.
 		var strangers []net.Conn
 		for range connsMax + 10 {
 			c, err := s.c.Network.DialContext(t.Context(), "tcp", addrB)
@@ -465,7 +467,8 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// What a node of another version or a stranger with a certificate sends is answered, or ends its call.
+// A request that is unknown or malformed, for example from a node of another version, is answered with an error. A request
+// that is too large fails without an answer.
 func TestOddCalls(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		start(t, s.b, nothing, addrB, 7)
@@ -510,7 +513,7 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// Without certificates only loopback is served and called.
+// Without certificates, only loopback addresses are served and called.
 func TestPlaintext(t *testing.T) {
 	virtual(t, false, func(t *testing.T, n *memnet.Network, s setting) {
 		s.a.Network, s.b.Network = n.Machine(), n.Machine()

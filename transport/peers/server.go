@@ -25,22 +25,22 @@ import (
 )
 
 const (
-	callsMax = 4096 // at a time, of all nodes; most wait, as AwaitSeats does for each game session of a match
-	connsMax = 1000 // at a time
+	callsMax = 4096 // maximum number of concurrent calls from all nodes together; most of them wait, such as AwaitSeats for each game session of a match
+	connsMax = 1000 // maximum number of open connections
 )
 
-// Server has requests of other nodes answered. Its methods may be called from any goroutine.
+// Server receives requests from other nodes and passes them to a handler. Its methods may be called from any goroutine.
 type Server struct {
 	o           Options
 	handler     messages.Doer
 	incarnation atomic.Int64
 	grpc        *grpc.Server
-	calls       chan struct{}  // one entry for each call that is being answered
-	refusals    zerolog.Logger // sampled: anybody can cause them
+	calls       chan struct{}  // contains one entry for each call that is being answered
+	refusals    zerolog.Logger // sampled, because anyone can cause refusals
 }
 
-// NewServer returns a server of no incarnation. The context of a request has the caller's deadline and replay key, and ends when the
-// caller or the server does. A handler that panics has failed.
+// NewServer returns a server that has no incarnation yet. The context of a request has the caller's deadline and replay
+// key. It ends when the caller or the server ends. A panic of the handler becomes an error of the request.
 func NewServer(o Options, handler messages.Doer) *Server {
 	s := &Server{o: o, handler: handler, calls: make(chan struct{}, callsMax)}
 	s.refusals = o.Log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute})
@@ -52,10 +52,10 @@ func NewServer(o Options, handler messages.Doer) *Server {
 	return s
 }
 
-// SetIncarnation makes the server answer calls for this incarnation, and refuse those for another one.
+// SetIncarnation sets the incarnation of this process. The server refuses calls for any other incarnation.
 func (s *Server) SetIncarnation(i int64) { s.incarnation.Store(i) }
 
-// Serve answers calls until Close, and owns the listener.
+// Serve answers calls until Close. It owns the listener.
 func (s *Server) Serve(l net.Listener) error {
 	if s.o.Certs == nil && !loopback(l.Addr()) {
 		_ = l.Close()
@@ -68,7 +68,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Close ends all calls and connections, and returns when handlers have returned.
+// Close ends all calls and connections. It returns when all handlers have returned.
 func (s *Server) Close() { s.grpc.Stop() }
 
 // handle answers a call.
@@ -101,7 +101,7 @@ func (s *Server) handle(_ any, stream grpc.ServerStream) error {
 	return stream.SendMsg(&answer)
 }
 
-// misdirected returns why a call is not for this process, or 0.
+// misdirected returns why a call is meant for another process, or 0 if it is meant for this one.
 func (s *Server) misdirected(headers metadata.MD) counters.PeerRefusal {
 	name, incarnation := headers.Get(headerNode), headers.Get(headerIncarnation)
 	switch {
@@ -129,11 +129,11 @@ func (s *Server) answer(ctx context.Context, name string, body []byte) (answer [
 	return answer
 }
 
-// listener adds TLS, and closes connections beyond connsMax.
+// listener adds TLS, and closes connections in excess of connsMax.
 type listener struct {
 	net.Listener
 	s     *Server
-	conns chan struct{} // one entry for each open connection
+	conns chan struct{} // contains one entry for each open connection
 }
 
 // Accept implements net.Listener.
@@ -154,7 +154,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// secured returns a connection that makes the handshake when it is first read.
+// secured returns a connection that makes the TLS handshake at the first read.
 func (s *Server) secured(conn net.Conn) net.Conn {
 	if s.o.Certs == nil {
 		return conn
@@ -165,11 +165,11 @@ func (s *Server) secured(conn net.Conn) net.Conn {
 	}))
 }
 
-// watched is a connection that tells of its end, and is silent no longer than it may be.
+// watched is a connection that calls closed when it is closed. A read fails after silence without data.
 type watched struct {
 	net.Conn
-	closed  func()        // may be called again
-	silence time.Duration // 0: any
+	closed  func()        // may be called more than once
+	silence time.Duration // read timeout; 0 means none
 }
 
 // Read implements net.Conn.

@@ -112,7 +112,8 @@ func (l *Listener) begin(v *handshakingConn) bool {
 	return true
 }
 
-// acceptPauseSteps is how often the pause after consecutive failed accepts doubles. The longest pause is about one second.
+// acceptPauseSteps is the maximum number of times that the pause after consecutive failed accepts doubles. The longest
+// pause is about one second.
 const acceptPauseSteps = 10
 
 // enter adds a connection to the handshaking ones. It returns false if the listener is closed.

@@ -9,10 +9,10 @@ import (
 	"troupe/messages/coord"
 )
 
-// attempt is how long a client waits for an answer.
+// attempt is the timeout of a request.
 const attempt = time.Second
 
-// Client is one host's way to a Store, with faults of its own. Its methods may be called from any goroutine.
+// Client connects one host to a Store, and injects faults of its own. Its methods may be called from any goroutine.
 type Client struct {
 	store  *Store
 	mu     sync.Mutex
@@ -22,16 +22,16 @@ type Client struct {
 
 var _ cluster.Coordinator = (*Client)(nil)
 
-// Faults are what is wrong with the way to a Store.
+// Faults are the faults of a connection to a Store.
 type Faults struct {
-	Delay    time.Duration // of each request and of each answer
-	Late     time.Duration // requests arrive so much later; nobody waits for their answers
-	Requests bool          // they do not arrive
-	Answers  bool          // they do not arrive, nor do batches
+	Delay    time.Duration // delay of each request and of each answer
+	Late     time.Duration // requests arrive after this delay, and their answers are lost
+	Requests bool          // requests are lost
+	Answers  bool          // answers and batches are lost
 	Break    bool          // watches end with ErrUnavailable
 }
 
-// Client returns a way to the store without faults.
+// Client returns a client without faults.
 func (s *Store) Client() *Client { return &Client{store: s, healed: make(chan struct{})} }
 
 // SetFaults replaces the faults.
@@ -43,7 +43,7 @@ func (c *Client) SetFaults(f Faults) {
 	c.healed = make(chan struct{})
 }
 
-// now returns the faults, and channels of which one is closed when they change.
+// now returns the current faults, and two channels. One of the channels is closed when the faults change.
 func (c *Client) now() (f Faults, healed, back <-chan struct{}) {
 	away, back := c.store.isAway()
 	c.mu.Lock()
@@ -53,7 +53,7 @@ func (c *Client) now() (f Faults, healed, back <-chan struct{}) {
 	return f, c.healed, back
 }
 
-// do makes a request. Without an answer, the error is lost.
+// do makes a request. If there is no answer, it returns the error in lost.
 func do[A any](ctx context.Context, c *Client, lost error, f func() (A, error)) (none A, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()

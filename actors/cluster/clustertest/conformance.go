@@ -16,29 +16,29 @@ import (
 	"troupe/messages/coord"
 )
 
-// Place is where one check is made.
+// Place is the environment of one check.
 type Place struct {
 	*testing.T
-	Prefix string              // no other check has keys below it
+	Prefix string              // only this check uses keys with this prefix
 	A, B   cluster.Coordinator // two hosts' clients of one coordinator
-	TTL    time.Duration       // the shortest lease
+	TTL    time.Duration       // the shortest lease that the coordinator supports
 	ctx    context.Context
 }
 
-// Check is one promise of a coordinator.
+// Check checks one requirement on a coordinator.
 type Check struct {
 	Name    string
-	Compact bool // it compacts, which others would notice
+	Compact bool // the check compacts the history, which affects other users of the coordinator
 	f       func(p *Place)
 }
 
-// Run makes the check.
+// Run runs the check.
 func (c Check) Run(p *Place) {
 	p.ctx = p.Context()
 	c.f(p)
 }
 
-// Checks are what every coordinator promises.
+// Checks returns the checks that every coordinator must pass.
 func Checks() []Check {
 	return []Check{
 		{"an absent key is not found", false, absentKey},
@@ -90,7 +90,7 @@ func Checks() []Check {
 
 func (p *Place) key(name string) string { return p.Prefix + name }
 
-// commit makes changes that must succeed.
+// commit makes changes. The check fails unless the conditions hold.
 func (p *Place) commit(when []coord.Condition, changes ...coord.Change) int64 {
 	p.Helper()
 	done, at := p.try(when, changes...)
@@ -100,7 +100,7 @@ func (p *Place) commit(when []coord.Condition, changes ...coord.Change) int64 {
 	return at
 }
 
-// try makes changes, and returns whether the conditions held.
+// try makes changes. It reports whether the conditions held.
 func (p *Place) try(when []coord.Condition, changes ...coord.Change) (bool, int64) {
 	p.Helper()
 	done, at, err := p.A.Commit(p.ctx, when, changes)
@@ -124,7 +124,7 @@ func (p *Place) read(c cluster.Coordinator, q coord.Query) coord.Found {
 	return found
 }
 
-// get returns a record, its zero value if there is none.
+// get returns a record, or the zero value if it does not exist.
 func (p *Place) get(name string) (kv coord.KV) {
 	p.Helper()
 	if found := p.read(p.A, coord.Query{Key: p.key(name)}); len(found.KVs) > 0 {
@@ -168,7 +168,7 @@ func (p *Place) wantErr(what string, err, want error) {
 	}
 }
 
-// follow returns the next event of a watch, one at a time, as text: key=value@created/changed, or -key.
+// follow returns a function that returns the next event of a watch as text: key=value@created/changed, or -key.
 func (p *Place) follow(batches <-chan coord.Batch) func() string {
 	var events []coord.Event
 	last := int64(0)

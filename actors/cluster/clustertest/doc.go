@@ -1,3 +1,4 @@
-// Package clustertest has a coordinator in memory, with faults of the store and of each host's way to it, and the checks that every
-// coordinator passes. In a synctest bubble its leases are of virtual time. It keeps no record beyond the life of a Store.
+// Package clustertest contains a coordinator in memory, and the checks that every coordinator must pass. It can inject
+// faults of the store and of each host's connection to it. In a synctest bubble, leases use virtual time. The records
+// exist only as long as their Store.
 package clustertest

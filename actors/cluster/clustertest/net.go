@@ -13,23 +13,23 @@ import (
 	"troupe/messages/peer"
 )
 
-// Silence is how long a call waits for a peer of which nothing is heard.
+// Silence is how long a call waits for a peer that sends nothing.
 const Silence = 3 * time.Second
 
-// Net is a network between processes of nodes in memory. Its methods may be called from any goroutine. Close ends all processes, and
-// returns when their handlers have returned.
+// Net is a network in memory between processes of nodes. Its methods may be called from any goroutine. Close ends all
+// processes. It returns when their handlers have returned.
 type Net struct {
 	mu        sync.Mutex
 	chance    *rand.Rand
 	processes map[string]*Process  // by address
 	paths     map[[2]string]Path   // from, to: names of nodes
-	connected map[[2]string]uint64 // from, to: the process
-	begun     uint64               // processes
+	connected map[[2]string]uint64 // from, to: the process to which the node is connected
+	begun     uint64               // number of processes that were started
 	changed   chan struct{}        // closed at each change of anything
 	handlers  sync.WaitGroup
 }
 
-// Path is what happens to requests and answers on their way from one node to another.
+// Path is the condition of the path from one node to another, for requests and answers.
 type Path struct {
 	Delay time.Duration
 	Cut   bool    // nothing arrives
@@ -48,7 +48,7 @@ type Process struct {
 	refused     int64
 }
 
-// NewNet returns a network without processes. What is lost depends on the seed, and on the order of calls.
+// NewNet returns a network without processes. Which messages are lost depends on the seed and on the order of calls.
 func NewNet(seed uint64) *Net {
 	return &Net{
 		chance: rand.New(rand.NewPCG(seed, seed)), processes: map[string]*Process{}, paths: map[[2]string]Path{},
@@ -73,7 +73,7 @@ func (n *Net) wake() {
 	n.changed = make(chan struct{})
 }
 
-// SetPath replaces what happens between two nodes in one direction.
+// SetPath sets the condition of the path from one node to another.
 func (n *Net) SetPath(from, to string, p Path) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,7 +81,7 @@ func (n *Net) SetPath(from, to string, p Path) {
 	n.wake()
 }
 
-// Start begins a process of a node at the address node.Peers, and ends the one that was there.
+// Start starts a process of a node at the address node.Peers. It ends any process that uses that address.
 func (n *Net) Start(node coord.Node, handler messages.Doer) *Process {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -95,7 +95,7 @@ func (n *Net) Start(node coord.Node, handler messages.Doer) *Process {
 	return p
 }
 
-// set changes a process.
+// set calls f to change the process, and wakes waiting calls.
 func (p *Process) set(f func()) {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
@@ -103,11 +103,11 @@ func (p *Process) set(f func()) {
 	p.net.wake()
 }
 
-// SetIncarnation changes the incarnation, as a new registration does.
+// SetIncarnation sets the incarnation, as a new registration does.
 func (p *Process) SetIncarnation(i int64) { p.set(func() { p.incarnation = i }) }
 
-// Freeze stops the process as SIGSTOP does, or lets it go on: it takes requests that were on their way, and sends no answers. Its handlers
-// do not stop.
+// Freeze stops the process as SIGSTOP does, or continues it. A stopped process receives requests that are already on
+// their way, but sends no answers. Its handlers keep running.
 func (p *Process) Freeze(on bool) { p.set(func() { p.frozen = on }) }
 
 // Stop ends the process.
@@ -122,14 +122,14 @@ func (p *Process) Stop() {
 	})
 }
 
-// Refused returns how many calls were meant for another process.
+// Refused returns the number of refused calls that were meant for another process.
 func (p *Process) Refused() int64 {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
 	return p.refused
 }
 
-// Peers returns the way of a node to others.
+// Peers returns the cluster.Peers with which a node calls others.
 func (n *Net) Peers(from string) cluster.Peers { return &caller{n, from} }
 
 type caller struct {
@@ -137,7 +137,7 @@ type caller struct {
 	from string
 }
 
-// call is a call that is on its way.
+// call is a call in progress.
 type call struct {
 	*caller
 	ctx  context.Context
@@ -168,7 +168,7 @@ func (c *call) run(name string, body []byte) ([]byte, error) {
 	n.mu.Lock()
 	p := n.processes[c.to.Peers]
 	c.sent = p != nil && n.connected[c.pair] == p.number
-	open := c.sent || !n.paths[c.back()].Cut && (p == nil || !p.frozen) // a connection can be made
+	open := c.sent || !n.paths[c.back()].Cut && (p == nil || !p.frozen) // whether a connection can be made
 	lost := n.lost(c.pair)
 	n.mu.Unlock()
 	if !open || lost {
@@ -189,7 +189,7 @@ func (c *call) run(name string, body []byte) ([]byte, error) {
 	if err := c.hold(p, answered, false); err != nil {
 		return nil, err
 	}
-	if *answer == nil { // the handler was faster to see that the deadline has passed
+	if *answer == nil { // the handler has noticed the deadline before this goroutine
 		<-c.ctx.Done()
 		return nil, c.ctx.Err()
 	}
@@ -218,13 +218,13 @@ func (n *Net) path(pair [2]string) Path {
 	return n.paths[pair]
 }
 
-// lost decides whether what is sent now is lost.
+// lost decides at random whether a message is lost.
 func (n *Net) lost(pair [2]string) bool {
 	p := n.paths[pair]
 	return p.Cut || p.Loss > 0 && n.chance.Float64() < p.Loss
 }
 
-// refusal returns why there is nobody that the call is meant for, or "". Then the nodes are connected.
+// refusal returns why the process refuses the call, or "" if it accepts it. In that case refusal connects the nodes.
 func (c *call) refusal(p *Process) string {
 	c.net.mu.Lock()
 	defer c.net.mu.Unlock()
@@ -239,7 +239,7 @@ func (c *call) refusal(p *Process) string {
 	return ""
 }
 
-// handle has a process answer, once it is not frozen. The answer is there when answered is closed.
+// handle makes a process answer, once the process is not frozen. answer is set when answered is closed.
 func (c *call) handle(p *Process, name string, body []byte) (answer *[]byte, answered chan struct{}, cancel func()) {
 	ctx, cancel := context.WithCancel(messages.WithReplayKey(context.Background(), messages.ReplayKey(c.ctx)))
 	if deadline, ok := c.ctx.Deadline(); ok {
@@ -264,7 +264,7 @@ func (c *call) handle(p *Process, name string, body []byte) (answer *[]byte, ans
 		}
 		*answer = serve(ctx, p.handler, name, body)
 	})
-	c.net.handlers.Go(func() { // ends handlers of a process that has stopped
+	c.net.handlers.Go(func() { // cancels the handler if its process stops
 		for {
 			c.net.mu.Lock()
 			stopped, changed := p.stopped, c.net.changed
@@ -282,7 +282,7 @@ func (c *call) handle(p *Process, name string, body []byte) (answer *[]byte, ans
 	return answer, answered, cancel
 }
 
-// serve is what a process does with a request. There is no answer once ctx has ended.
+// serve answers a request as a process does. It returns nil if ctx has ended.
 func serve(ctx context.Context, handler messages.Doer, name string, body []byte) (answer []byte) {
 	q, err := peer.Decode(name, body)
 	if err != nil {
@@ -300,8 +300,8 @@ func serve(ctx context.Context, handler messages.Doer, name string, body []byte)
 	return peer.EncodeAnswer(q, a, err)
 }
 
-// hold waits until an answer is there. It fails when ctx ends, the process stops, or nothing is heard for Silence, from now on if
-// the connection is lost.
+// hold waits for an answer. It fails when ctx ends, when the process stops, or when nothing has been received for
+// Silence. With lost, the silence begins at the call of hold.
 func (c *call) hold(p *Process, answered <-chan struct{}, lost bool) error {
 	n := c.net
 	var silence <-chan time.Time

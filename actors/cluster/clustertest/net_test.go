@@ -11,7 +11,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// inMemory is node a, and b at an address.
+// inMemory returns a PeerPlace in which node b runs on a Net.
 func inMemory(t *testing.T, d messages.Doer) *PeerPlace {
 	n := NewNet(1)
 	t.Cleanup(n.Close)
@@ -47,7 +47,7 @@ type doer func(ctx context.Context, q messages.Request) (any, error)
 
 func (d doer) Do(ctx context.Context, q messages.Request) (any, error) { return d(ctx, q) }
 
-// Delays, losses and a process that is stopped for a while.
+// Delays, losses and a temporarily stopped process.
 func TestNet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -65,7 +65,7 @@ func TestNet(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 
-		process.Freeze(true) // what is on its way arrives later
+		process.Freeze(true) // requests that are already on their way arrive later
 		if err := call(); !errors.Is(err, coord.ErrUnknown) {
 			t.Errorf("a stopped process: %v", err)
 		}

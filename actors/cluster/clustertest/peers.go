@@ -14,36 +14,36 @@ import (
 	"troupe/messages/coord"
 )
 
-// PeerPlace is where one check of Peers is made: node a calls node b.
+// PeerPlace is the environment of one check of Peers. Node a calls node b.
 type PeerPlace struct {
 	A       cluster.Peers
-	B       coord.Node              // where b is, and the incarnation that its process has first
-	Begin   func(incarnation int64) // ends the process of b, and begins another one
-	Become  func(incarnation int64) // b registers anew
+	B       coord.Node              // registration of b, with the first incarnation of its process
+	Begin   func(incarnation int64) // ends the process of b, and starts another one
+	Become  func(incarnation int64) // gives b a new incarnation
 	Stop    func()                  // ends the process of b
-	Other   func()                  // ends it, and node c listens at its address
-	Refused func() int64            // how many calls and connections were refused at the address of b
+	Other   func()                  // ends the process of b, and makes node c listen at its address
+	Refused func() int64            // returns the number of calls and connections that were refused at the address of b
 
-	Stranger cluster.Peers                // a caller that is no node of the cluster; nil where everybody is
-	Cut      func(requests, answers bool) // they do not arrive; nil where nothing can be cut. Then time is virtual.
+	Stranger cluster.Peers                // a caller that is not a node of the cluster; nil if every caller is accepted
+	Cut      func(requests, answers bool) // loses requests, answers or both; nil if that is not possible. If it is set, time is virtual.
 }
 
-// PeerCheck is one promise of Peers.
+// PeerCheck checks one requirement on Peers.
 type PeerCheck struct {
 	Name string
-	Cut  bool // it cuts
+	Cut  bool // the check uses PeerPlace.Cut
 	f    func(p *peers)
 }
 
-// peers is a check that is being made.
+// peers is the state of a running check.
 type peers struct {
 	*testing.T
 	*PeerPlace
-	ran    atomic.Int64 // requests that b has begun to answer
+	ran    atomic.Int64 // number of requests that b has begun to answer
 	answer atomic.Pointer[func(context.Context, messages.Request) (any, error)]
 }
 
-// Do implements messages.Doer at b.
+// Do implements messages.Doer for b.
 func (p *peers) Do(ctx context.Context, q messages.Request) (any, error) {
 	p.ran.Add(1)
 	return (*p.answer.Load())(ctx, q)
@@ -53,7 +53,7 @@ func (p *peers) answerWith(f func(context.Context, messages.Request) (any, error
 	p.answer.Store(&f)
 }
 
-// Run makes the check at a place whose b has requests answered by d.
+// Run runs the check in the environment that place returns. place gets the Doer that answers the requests to b.
 func (c PeerCheck) Run(t *testing.T, place func(t *testing.T, d messages.Doer) *PeerPlace) {
 	p := &peers{T: t}
 	p.answerWith(func(context.Context, messages.Request) (any, error) { return nil, nil })
@@ -63,7 +63,7 @@ func (c PeerCheck) Run(t *testing.T, place func(t *testing.T, d messages.Doer) *
 	c.f(p)
 }
 
-// PeerChecks are what all Peers promise.
+// PeerChecks returns the checks that every implementation of Peers must pass.
 func PeerChecks() []PeerCheck {
 	return []PeerCheck{
 		{"an answer is what the node answered", false, peerAnswers},
@@ -89,7 +89,7 @@ func PeerChecks() []PeerCheck {
 	}
 }
 
-// limit ends a check that hangs.
+// limit is the maximum duration of a check.
 const limit = 2 * time.Minute
 
 func (p *peers) ctx() context.Context {
@@ -110,7 +110,7 @@ func (p *peers) wants(what string, err, want error) {
 	}
 }
 
-// asked returns how often b was asked since the last look.
+// asked checks how many requests b has begun to answer since the previous call.
 func (p *peers) asked(want int64) {
 	p.Helper()
 	if ran := p.ran.Swap(0); ran != want {
@@ -186,7 +186,7 @@ func peerContext(p *peers) {
 }
 
 func peerLarge(p *peers) {
-	const archiveMax = 5_000_000 // of the service API (service-api.md 2.5)
+	const archiveMax = 5_000_000 // limit of the service API (service-api.md 2.5)
 	p.answerWith(func(_ context.Context, q messages.Request) (any, error) {
 		if u, ok := q.(messages.UpdateScript); ok {
 			return messages.UpdatedScript{Refused: []string{string(rune('0' + len(u.Zip)/1_000_000))}}, nil
@@ -198,7 +198,7 @@ func peerLarge(p *peers) {
 		p.Errorf("%#v, %v", got, err)
 	}
 	p.asked(1)
-	if p.Stranger == nil { // no wire, no limit
+	if p.Stranger == nil { // such a place sends no bytes, so there is no size limit
 		return
 	}
 	_, err = p.A.Call(p.ctx(), p.B, messages.UpdateScript{ID: "script-1", Zip: make([]byte, 9<<20)})
@@ -228,7 +228,8 @@ func peerParallel(p *peers) {
 	all.Wait()
 }
 
-// begun makes b answer when its context ends. The channel is told of each call that has begun, and of each that has ended.
+// waits makes b answer a call only when the call's context ends. begun gets a value for each call that begins, ended for
+// each call that ends.
 func (p *peers) waits() (begun, ended chan struct{}) {
 	begun, ended = make(chan struct{}, 9), make(chan struct{}, 9)
 	p.answerWith(func(ctx context.Context, _ messages.Request) (any, error) {
@@ -265,12 +266,12 @@ func peerDeadline(p *peers) {
 	if took := time.Since(began); p.Cut != nil && took != 50*time.Millisecond {
 		p.Errorf("it took %v", took)
 	}
-	if p.Cut != nil { // a busy machine may end the call before it was sent
+	if p.Cut != nil { // on a busy machine the call may end before the request is sent
 		<-ended
 	}
 }
 
-// reached makes a connection without asking anything.
+// reached makes a connection without sending a request.
 func (p *peers) reached() error {
 	was := *p.answer.Load()
 	p.answerWith(func(context.Context, messages.Request) (any, error) { return nil, nil })
@@ -293,7 +294,7 @@ func peerNobody(p *peers) {
 	p.gone("after the end")
 }
 
-// gone expects calls to be refused; before, a connection may be found to have ended.
+// gone checks that calls are refused. Before that, a call may report that its connection has ended.
 func (p *peers) gone(what string) {
 	p.Helper()
 	err := p.hello()
@@ -312,7 +313,7 @@ func peerAgain(p *peers) {
 	old := p.B
 	p.B.Incarnation = 8
 	err := p.hello()
-	for errors.Is(err, coord.ErrRefused) { // the failed attempt stands for a moment
+	for errors.Is(err, coord.ErrRefused) { // a failed attempt is remembered for a moment
 		time.Sleep(10 * time.Millisecond)
 		err = p.hello()
 	}
@@ -322,7 +323,7 @@ func peerAgain(p *peers) {
 	p.asked(2)
 }
 
-// CL-30: of an old incarnation.
+// CL-30: a call for an old incarnation is refused.
 func peerIncarnation(p *peers) {
 	p.wants("before", p.hello(), nil)
 	p.Become(9)
@@ -337,14 +338,14 @@ func peerIncarnation(p *peers) {
 	}
 }
 
-// CL-30: with another's name.
+// CL-30: a call for a node with another name is refused.
 func peerOther(p *peers) {
 	p.Other()
 	p.wants("another node", p.hello(), coord.ErrRefused)
 	p.asked(0)
 }
 
-// CL-30: without the cluster's certificate.
+// CL-30: a caller without the cluster's certificate is refused.
 func peerStranger(p *peers) {
 	if p.Stranger == nil {
 		p.Skip("everybody is a node here")
@@ -367,7 +368,7 @@ func peerEnds(p *peers) {
 	p.asked(1)
 }
 
-// within expects that no more time has passed than it takes to find out about a silent node.
+// within checks that no more time has passed than it takes to detect a silent node.
 func (p *peers) within(began time.Time) {
 	p.Helper()
 	if took := time.Since(began); took > Silence {

@@ -9,29 +9,29 @@ import (
 	"troupe/messages/coord"
 )
 
-// Store keeps the records of a coordinator in memory. Time is the process's, or that of a synctest bubble. Its methods may be called from
-// any goroutine. Close ends its timers; its watches end with their contexts.
+// Store keeps the records of a coordinator in memory. It uses the time of the process, or of a synctest bubble. Its
+// methods may be called from any goroutine. Close stops its timers. A watch ends with its context.
 type Store struct {
 	mu        sync.Mutex
 	revision  int64
 	compacted int64
 	keys      map[string][]version
-	log       []coord.Event // not compacted, in order
+	log       []coord.Event // the changes that are not compacted, in order
 	leases    map[coord.Lease]*lease
 	lastLease coord.Lease
-	grants    map[coord.Lease]granted // of all leases, for SetBack
-	changed   chan struct{}           // closed at each change of anything
+	grants    map[coord.Lease]granted // all leases that were ever granted, for SetBack
+	changed   chan struct{}           // closed at each change of the store
 	full      bool
 	away      bool
 }
 
-// granted says how a lease began.
+// granted is the state in which a lease began.
 type granted struct {
 	ttl time.Duration
 	at  int64 // the revision of the store then
 }
 
-// version is what a key was from a revision on.
+// version is the value of a key from a revision on.
 type version struct {
 	coord.KV
 	deleted bool
@@ -48,7 +48,7 @@ func NewStore() *Store {
 		changed: make(chan struct{})}
 }
 
-// Close stops the clocks of all leases.
+// Close stops the timers of all leases.
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,15 +57,15 @@ func (s *Store) Close() {
 	}
 }
 
-// SetFull makes the store refuse changes with ErrFull, or not.
+// SetFull makes the store refuse changes with ErrFull, or accept them again.
 func (s *Store) SetFull(full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full = full
 }
 
-// SetAway stops the store, or starts it again. Meanwhile it answers nobody, and no lease ends: each gets its whole time anew, as from a new
-// leader of etcd.
+// SetAway stops the store, or starts it again. A stopped store does not answer, and no lease ends. When it starts again,
+// each lease gets its full time, as with a new leader of etcd.
 func (s *Store) SetAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,15 +78,15 @@ func (s *Store) SetAway(away bool) {
 	s.wake()
 }
 
-// isAway reports whether the store is stopped; wake is closed when that may have changed.
+// isAway reports whether the store is stopped. wake is closed when that may have changed.
 func (s *Store) isAway() (away bool, wake <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.away, s.changed
 }
 
-// SetBack restores what the store had at a revision that is not compacted: records and leases, which get their whole time anew. The next
-// revisions follow that revision plus bump. With a bump, all older revisions are compacted.
+// SetBack restores the records and leases of a revision that is not compacted. Each lease gets its full time. The next
+// revisions follow that revision plus bump. If bump is not 0, all older revisions are compacted.
 func (s *Store) SetBack(revision, bump int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *Store) compact(revision int64) {
 	s.wake()
 }
 
-// RevokeEarly ends the lease of a key, as a coordinator with a slow disk may.
+// RevokeEarly ends the lease of a key before its time, as a coordinator with a slow disk may.
 func (s *Store) RevokeEarly(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Store) wake() {
 	s.changed = make(chan struct{})
 }
 
-// at returns the record of a key as it was at a revision.
+// at returns the record of a key at a revision.
 func (s *Store) at(key string, revision int64) (coord.KV, bool) {
 	for _, v := range slices.Backward(s.keys[key]) {
 		if v.Changed <= revision && !v.deleted {
@@ -225,7 +225,7 @@ func (s *Store) commit(when []coord.Condition, changes []coord.Change) (bool, in
 	return true, s.revision, nil
 }
 
-// apply makes changes in one revision, if they change anything.
+// apply makes all changes in one revision, if they change anything.
 func (s *Store) apply(changes []coord.Change) {
 	next := s.revision + 1
 	for _, c := range changes {
@@ -256,7 +256,7 @@ func (s *Store) grant(ttl time.Duration) coord.Lease {
 	return s.lastLease
 }
 
-// begin starts the time of a lease.
+// begin starts the timer of a lease.
 func (s *Store) begin(id coord.Lease, ttl time.Duration) {
 	l := &lease{ttl: ttl}
 	l.timer = time.AfterFunc(ttl, func() {
@@ -275,7 +275,7 @@ func (s *Store) renew(id coord.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.leases[id]
-	if l == nil || !l.timer.Stop() { // its function waits for the lock
+	if l == nil || !l.timer.Stop() { // the timer has fired, and its function waits for the lock
 		return coord.ErrGone
 	}
 	l.timer.Reset(l.ttl)
@@ -288,7 +288,7 @@ func (s *Store) revoke(id coord.Lease) {
 	s.end(id)
 }
 
-// end deletes a lease and its keys, these in one revision.
+// end deletes a lease, and deletes its keys in one revision.
 func (s *Store) end(id coord.Lease) {
 	l := s.leases[id]
 	if l == nil {
@@ -306,7 +306,7 @@ func (s *Store) end(id coord.Lease) {
 	s.apply(changes)
 }
 
-// since returns the changes of a prefix after a revision, up to the newest; wake is closed at the next one.
+// since returns the changes of a prefix after a revision, up to the newest one. wake is closed at the next change.
 func (s *Store) since(prefix string, after int64) (events []coord.Event, at int64, wake <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -144,13 +144,13 @@ func watchSlow(p *Place) {
 	}
 }
 
-// watched is what a reader of a watch knows.
+// watched is the state of the records, as the reader of a watch knows it.
 type watched struct {
 	kvs map[string]coord.KV
 	at  int64
 }
 
-// list reads all records of a check, in pages.
+// list reads all records of a check, page by page.
 func (p *Place) list(c cluster.Coordinator) watched {
 	w := watched{kvs: map[string]coord.KV{}}
 	q := coord.Query{Key: p.Prefix, Prefix: true, Most: 4}
@@ -177,7 +177,7 @@ func (w *watched) apply(b coord.Batch) {
 	w.at = max(w.at, b.At)
 }
 
-// change makes some changes of a few keys.
+// change makes random changes of a few keys.
 func (p *Place) change(random *rand.Rand, times int) (at int64) {
 	for range times {
 		var changes []coord.Change
@@ -221,7 +221,7 @@ func replicaCompacted(p *Place) {
 		w := p.list(p.B)
 		at := p.change(random, 5)
 		p.compact(at)
-		b := <-p.A.Watch(p.ctx, p.Prefix, w.at) // the other client's member may not know yet
+		b := <-p.A.Watch(p.ctx, p.Prefix, w.at) // the member to which the other client is connected may not have compacted yet
 		p.wantErr("the watch", b.Err, coord.ErrCompacted)
 		w = p.list(p.B)
 		batches := p.B.Watch(p.ctx, p.Prefix, w.at)
@@ -253,8 +253,8 @@ func leaseWhole(p *Place) {
 	}
 }
 
-// leaseRenewed renews a lease for longer than it lasts. If a renewal comes late, because the machine is busy, it says nothing, and another
-// lease is tried.
+// leaseRenewed renews a lease for longer than the lease's time. If the machine is busy and a renewal comes late, the
+// result proves nothing; the check then tries another lease.
 func leaseRenewed(p *Place) {
 	for {
 		asked := time.Now()

@@ -241,8 +241,8 @@ func closed(f *messages.Fleet) bool {
 	return f.Status == messages.FleetDeleting || f.Status == messages.FleetTerminated
 }
 
-// removeFollowed ends what this node has of a fleet whose record is gone, and forgets the fleet once it has no game sessions. They may still
-// run if the cluster's coordinator was restored from a backup.
+// removeFollowed ends the processes of a fleet whose record no longer exists. The fleet is forgotten once it has no game
+// sessions. Game sessions may still run if the cluster's coordinator was restored from a backup.
 func (c *Catalog) removeFollowed(f *fleet) {
 	gone := *f.record
 	gone.Status = messages.FleetDeleting

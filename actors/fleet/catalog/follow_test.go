@@ -389,7 +389,8 @@ func TestAConfigurationIsOfACluster(t *testing.T) {
 	})
 }
 
-// A configured fleet that was left out and comes back runs again, and is not forgotten as the deleted one was.
+// A configured fleet is removed from the configuration and added again. It runs again, and is not
+// forgotten when terminatedKeep has passed.
 func TestAConfiguredFleetComesBack(t *testing.T) {
 	follow(t, func(w *followers) {
 		w.options.Scripts = []Script{{Record: &messages.Script{ID: "script-own", Contents: 1}, Bundle: newScript("own").Bundle}}
@@ -415,7 +416,8 @@ func TestAConfiguredFleetComesBack(t *testing.T) {
 	})
 }
 
-// A fleet whose record is gone, such as after a restore from a backup, is there until its game sessions have ended.
+// A fleet whose record no longer exists, for example after a restore from a backup, remains until its game sessions have
+// ended.
 func TestAFleetWithoutARecord(t *testing.T) {
 	follow(t, func(w *followers) {
 		script := decided[*messages.Script](w, newScript("one"))
@@ -437,7 +439,7 @@ func TestAFleetWithoutARecord(t *testing.T) {
 	})
 }
 
-// A node that is away for a while need not report again.
+// A node that is disconnected for a while need not report again.
 func TestAReportOutlivesAnAbsence(t *testing.T) {
 	follow(t, func(w *followers) {
 		script := decided[*messages.Script](w, newScript("one"))

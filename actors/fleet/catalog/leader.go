@@ -128,7 +128,8 @@ func (l *Leader) onNodesChanged() {
 	l.judge()
 }
 
-// absentMax is the number of reports from nodes that are not alive that are kept: such a node may return without another report.
+// absentMax is the maximum number of reports kept from nodes that are not alive. Such a node may return without sending
+// another report.
 const absentMax = 16
 
 // report is the last report of a node.

@@ -20,7 +20,7 @@ func (e *entry) seated(team []seat) []seat {
 	return team
 }
 
-// candidate is a set of tickets that may become a match. teams may assign the players to teams.
+// candidate is a set of tickets that may become a match. If teams is set, it assigns the players to teams.
 type candidate struct {
 	tickets []*entry
 	teams   [][]seat

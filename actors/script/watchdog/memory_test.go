@@ -161,7 +161,7 @@ func TestNeighboursOfOneThatHoldsTooMuchGoOn(t *testing.T) {
 		calls := 0
 		for v := InTime; v == InTime; calls++ {
 			for _, n := range neighbours {
-				h.grow(mib/4, mib/4) // for queues of its players
+				h.grow(mib/4, mib/4) // memory for the queues of the neighbour's players
 				n.Begin()
 				n.Pause()
 				if _, v := n.End(); v != InTime {

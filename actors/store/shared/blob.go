@@ -12,11 +12,11 @@ import (
 
 const (
 	pieceMax  = coord.ValueMax
-	blobMark  = "\x00" // what the record of a value in pieces begins with; a value that begins so is in pieces itself
-	blobBytes = 256    // of such a record, at most
+	blobMark  = "\x00" // first byte of a record that names pieces; a value that begins with this byte is itself stored in pieces
+	blobBytes = 256    // maximum size in bytes of a record that names pieces
 )
 
-// blob says where a value is that is in pieces, under `blob/<key>\x00<try>/<n>`. A try is never used twice.
+// blob names the pieces of a value. Their keys are `blob/<key>\x00<try>/<n>`. Each try is used only once.
 type blob struct {
 	Try    string `json:"try"`
 	Pieces int    `json:"pieces"`
@@ -29,12 +29,12 @@ func inPieces(value []byte) bool {
 func (b blob) encode() []byte {
 	text, err := json.Marshal(b)
 	if err != nil {
-		panic(err) // a bug: plain values
+		panic(err) // a bug: these values always encode
 	}
 	return append([]byte(blobMark), text...)
 }
 
-// decode returns the blob that a record names.
+// decode returns the blob that a record contains. is is false if the record contains a value instead.
 func decode(value []byte) (b blob, is bool) {
 	if len(value) == 0 || value[0] != blobMark[0] {
 		return b, false
@@ -42,7 +42,7 @@ func decode(value []byte) (b blob, is bool) {
 	return b, json.Unmarshal(value[1:], &b) == nil
 }
 
-// pieces returns what the keys of a record's pieces begin with.
+// pieces returns the prefix of the keys of a record's pieces.
 func pieces(prefix, key string) string {
 	return prefix + "blob/" + strings.TrimPrefix(key, prefix) + "\x00"
 }
@@ -51,7 +51,7 @@ func piece(prefix, key string, b blob, n int) string {
 	return fmt.Sprintf("%s%s/%06d", pieces(prefix, key), b.Try, n)
 }
 
-// writePieces writes a value before the record that names it.
+// writePieces writes the pieces of a value. The record that names them must be written afterwards.
 func (s *Store) writePieces(key string, value []byte) (blob, error) {
 	b := blob{Try: fmt.Sprintf("%x-%x", s.o.Term.Revision, s.number+1)}
 	for len(value) > 0 {
@@ -74,10 +74,10 @@ func (s *Store) dropPieces(key string, b blob) error {
 	return nil
 }
 
-// errPiece says that a piece of a value is missing: the record that names it has been replaced.
+// errPiece means that a piece of a value is missing, because the record that names it has been replaced.
 var errPiece = errors.New("store: a piece of a value is missing")
 
-// whole returns the value of a record as it was at a revision.
+// whole returns the complete value of a record at a revision.
 func whole(read func(coord.Query) (coord.Found, error), prefix string, kv coord.KV, at int64) ([]byte, error) {
 	b, is := decode(kv.Value)
 	if !is {
@@ -97,7 +97,7 @@ func whole(read func(coord.Query) (coord.Found, error), prefix string, kv coord.
 	return all, nil
 }
 
-// sweep learns which records are in pieces, and deletes pieces that no record names.
+// sweep finds the records whose values are in pieces, and deletes the pieces that no record names.
 func (s *Store) sweep(ctx context.Context) error {
 	prefix := s.o.Prefix + "blob/"
 	found, err := s.o.Coordinator.Read(ctx, coord.Query{Key: prefix, Prefix: true, Keys: true})

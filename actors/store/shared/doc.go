@@ -1,6 +1,8 @@
-// Package shared keeps the records of a cluster's leader on the coordinator (docs/spec/cluster.md 3): a Store is a store.Store for one term.
-// Commits that wait go out in one transaction, on condition of the term; each replaces the key `seq`, so that an attempt without an answer
-// can be repeated until it has succeeded or turns out to have succeeded before. Once another node leads, nothing is written any more.
+// Package shared stores the records of a cluster's leader on the coordinator (docs/spec/cluster.md 3). A Store is a
+// store.Store for one term. It writes waiting commits in one transaction, on condition of the term. Each transaction
+// replaces the key `seq`. Therefore an attempt without an answer can be repeated until an attempt succeeds, or until
+// `seq` shows that an earlier one did. Once another node leads, the Store writes nothing.
 //
-// A Store owns one goroutine, which End or Close ends. It does not elect, does not watch and does not know what the records mean.
+// A Store owns one goroutine, which ends after End or Close. It does not elect leaders, does not watch for changes, and
+// does not interpret the records.
 package shared

@@ -13,7 +13,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// copied is what a Follower has passed on.
+// copied contains the records that a Follower has passed on.
 type copied map[string]string
 
 func (c copied) apply(changes []store.Change) {
@@ -25,7 +25,8 @@ func (c copied) apply(changes []store.Change) {
 	}
 }
 
-// A Follower has all changes that were answered before Synced, of any leader, and values in pieces, whatever is lost on the way.
+// After Synced, a Follower has all changes that any leader answered before the call, including values in pieces.
+// Requests and answers are lost at random.
 func TestFollower(t *testing.T) {
 	for seed := range uint64(15) {
 		inBubble(t, func(w *world) {

@@ -13,7 +13,7 @@ import (
 	"troupe/messages/coord"
 )
 
-// ErrOver says that the term is over. A change that was under way may have been made.
+// ErrOver means that the term is over. A change that was in progress may have been made.
 var ErrOver = errors.New("store: this node no longer leads")
 
 // Defaults of Options.
@@ -25,15 +25,17 @@ const (
 // Options of a Store.
 type Options struct {
 	Coordinator cluster.Coordinator
-	Prefix      string          // of all keys of the cluster, with a slash at its end
+	Prefix      string          // prefix of all keys of the cluster, with a slash at its end
 	Term        coord.Condition // holds as long as this node leads
-	// OnOver is called once if the term turns out to be over, from the store's goroutine. It must not block. It may be nil.
+	// OnOver is called once, from the store's goroutine, if the term turns out to be over. It must not block. It may be
+	// nil.
 	OnOver func()
-	// WaitingMax and BytesMax bound the changes that wait, and their values; more are refused with store.ErrBusy.
+	// WaitingMax is the maximum number of waiting changes, and BytesMax the maximum total size of their values in bytes.
+	// Further changes are refused with store.ErrBusy.
 	WaitingMax, BytesMax int
 }
 
-// Store keeps records on a coordinator. Its methods may be called from any goroutine.
+// Store stores records on a coordinator for one term. Its methods may be called from any goroutine.
 type Store struct {
 	o      Options
 	ctx    context.Context // ends with the store
@@ -41,17 +43,17 @@ type Store struct {
 	ended  chan struct{}
 
 	mu      sync.Mutex
-	changed sync.Cond // of everything below
+	changed sync.Cond // signals changes of the fields that mu guards
 	queue   []commit
-	waiting int // changes, those under way included
-	bytes   int // of their values
-	pending int // commits, those under way included
+	waiting int // number of changes in queue and in progress
+	bytes   int // total size of their values in bytes
+	pending int // number of commits in queue and in progress
 	closed  bool
 	over    bool
 
-	// owned by the goroutine
+	// used only by the goroutine of the store
 	seq    int64  // revision of the key seq
-	number uint64 // of the last transaction of this term
+	number uint64 // number of the last transaction in this term
 	blobs  map[string]blob
 }
 
@@ -63,7 +65,7 @@ type commit struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open begins to write. It reads what the term before has left behind, and removes pieces of values that no record names.
+// Open creates a Store. It reads what the previous term has stored, and deletes pieces of values that no record names.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o.WaitingMax, o.BytesMax = cmp.Or(o.WaitingMax, WaitingMax), cmp.Or(o.BytesMax, BytesMax)
 	s := &Store{o: o, ended: make(chan struct{}), blobs: map[string]blob{}}
@@ -76,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.seq = found.KVs[0].Changed
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	defer context.AfterFunc(ctx, s.cancel)() // until it is open
+	defer context.AfterFunc(ctx, s.cancel)() // ctx applies only until the store is open
 	if err := s.sweep(ctx); err != nil {
 		s.cancel()
 		return nil, err
@@ -85,10 +87,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// pageMax is how many records one read asks for.
+// pageMax is the maximum number of records in one read.
 const pageMax = 1000
 
-// Load implements store.Store. It asks again, as long as the store lasts, while the coordinator does not answer.
+// Load implements store.Store. While the coordinator does not answer, it repeats its request until the store ends.
 func (s *Store) Load(kind store.Kind, f func(id string, value []byte) error) ([]store.Damage, error) {
 	prefix, err := s.prefix(kind)
 	if err != nil {
@@ -97,7 +99,7 @@ func (s *Store) Load(kind store.Kind, f func(id string, value []byte) error) ([]
 	q := coord.Query{Key: prefix, Prefix: true, Most: pageMax}
 	for {
 		found, err := s.read(q)
-		if errors.Is(err, coord.ErrCompacted) { // between two pages, which would take ten minutes: what follows is newer
+		if errors.Is(err, coord.ErrCompacted) { // pages took more than ten minutes; read the rest at a newer revision
 			q.At = 0
 			continue
 		}
@@ -120,7 +122,7 @@ func (s *Store) Load(kind store.Kind, f func(id string, value []byte) error) ([]
 	}
 }
 
-// read is Read, repeated until it is answered.
+// read calls Read until the coordinator answers.
 func (s *Store) read(q coord.Query) (coord.Found, error) {
 	for {
 		found, err := s.o.Coordinator.Read(s.ctx, q)
@@ -134,7 +136,7 @@ func (s *Store) read(q coord.Query) (coord.Found, error) {
 	}
 }
 
-// pause is how long a request without an answer rests before it is repeated; it has waited for an answer before.
+// pause is the pause before a request is repeated. The request has already waited for its timeout.
 const pause = 50 * time.Millisecond
 
 func (s *Store) rest() { rest(s.ctx) }
@@ -148,8 +150,8 @@ func rest(ctx context.Context) {
 	}
 }
 
-// Commit implements store.Store. Errors besides those of package store: coord.ErrTooLarge for changes that no transaction holds,
-// coord.ErrFull, ErrOver.
+// Commit implements store.Store. In addition to the errors of package store, it returns coord.ErrTooLarge for changes
+// that do not fit in a transaction, coord.ErrFull, and ErrOver.
 func (s *Store) Commit(changes []store.Change, done func(error)) {
 	if done == nil {
 		done = func(error) {}
@@ -195,7 +197,7 @@ func (s *Store) Flush() {
 	}
 }
 
-// Close implements store.Store. It waits for the coordinator; End does not.
+// Close implements store.Store. It waits for the coordinator. Use End to end the store at once.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -206,7 +208,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// End ends the store at once. What waits is answered with ErrOver. It must not be called by what Commit was given.
+// End ends the store at once. Waiting changes fail with ErrOver. The callbacks of Commit must not call End.
 func (s *Store) End() {
 	s.cancel()
 	s.mu.Lock()
@@ -216,7 +218,7 @@ func (s *Store) End() {
 	<-s.ended
 }
 
-// run writes until the store ends.
+// run writes transactions until the store ends.
 func (s *Store) run() {
 	defer close(s.ended)
 	for {
@@ -232,7 +234,8 @@ func (s *Store) run() {
 	}
 }
 
-// next waits for commits and returns those of the next transaction, nil once the store is closed and none waits.
+// next waits for commits and returns those of the next transaction. It returns nil once the store is closed and no
+// commit waits.
 func (s *Store) next() []commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +256,7 @@ func (s *Store) next() []commit {
 	return group
 }
 
-// giveUp ends the term and returns what waits.
+// giveUp ends the term and returns the waiting commits.
 func (s *Store) giveUp() []commit {
 	s.mu.Lock()
 	first := !s.over
@@ -267,7 +270,7 @@ func (s *Store) giveUp() []commit {
 	return rest
 }
 
-// answer answers commits: in order, or, if they are refused, the last one first.
+// answer answers commits in order. If the commits failed, it answers the last one first.
 func (s *Store) answer(group []commit, err error) {
 	s.mu.Lock()
 	for _, c := range group {
@@ -287,7 +290,7 @@ func (s *Store) answer(group []commit, err error) {
 	s.changed.Broadcast()
 }
 
-// prefix returns what the keys of a kind begin with.
+// prefix returns the prefix of the keys of a kind.
 func (s *Store) prefix(kind store.Kind) (string, error) {
 	switch kind {
 	case store.Script, store.Content, store.Fleet, store.Alias, store.Location, store.Configured, store.Queue, store.RuleSet,
@@ -305,8 +308,8 @@ func (s *Store) prefix(kind store.Kind) (string, error) {
 
 func (s *Store) seqKey() string { return s.o.Prefix + "seq" }
 
-// catalogKeys begins the keys of all records that every node has a copy of. The key catalogAt is written with each change of one of them:
-// its revision says what a copy must have to be complete.
+// catalogKeys is the prefix of the keys of all records that are copied to every node. Each change of such a record also
+// writes the key catalogAt. The revision of catalogAt is the revision that a complete copy must have reached.
 const (
 	catalogKeys = "cat/"
 	catalogAt   = catalogKeys + "at"

@@ -38,7 +38,7 @@ func inBubble(t *testing.T, f func(w *world)) {
 	})
 }
 
-// lead begins a term, which ends the one before.
+// lead begins a term, which ends the previous one.
 func (w *world) lead(o Options) (*Store, *clustertest.Client) {
 	w.Helper()
 	c := w.coordinator.Client()
@@ -147,7 +147,7 @@ func TestManyPages(t *testing.T) {
 	})
 }
 
-// Commits that wait are one transaction, in order.
+// Waiting commits are written in one transaction, in order.
 func TestGroups(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, c := w.lead(Options{})
@@ -201,7 +201,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// A transaction whose answer is lost is made once.
+// A transaction whose answer is lost is executed only once.
 func TestAnswerLost(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, c := w.lead(Options{})
@@ -220,7 +220,7 @@ func TestAnswerLost(t *testing.T) {
 	})
 }
 
-// Once another node leads, nothing is written any more, and whoever waits is told.
+// Once another node leads, nothing is written any more, and every waiting commit fails.
 func TestFenced(t *testing.T) {
 	inBubble(t, func(w *world) {
 		over := 0
@@ -248,7 +248,7 @@ func TestFenced(t *testing.T) {
 	})
 }
 
-// End does not wait for a coordinator that is away.
+// End does not wait for a coordinator that does not answer.
 func TestEnd(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, c := w.lead(Options{OnOver: func() { w.Error("told of an end that it was asked for") }})
@@ -268,7 +268,8 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// A full coordinator refuses; once there is room, it goes on. A transaction of which an attempt is still on its way is not refused.
+// A full coordinator refuses changes; once it has space, it accepts them again. A transaction is not refused while one
+// of its attempts may still succeed.
 func TestFull(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, c := w.lead(Options{})
@@ -290,7 +291,7 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// Large values are in pieces, which end with their record.
+// Large values are stored in pieces, which are deleted together with their record.
 func TestPieces(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, _ := w.lead(Options{})
@@ -312,7 +313,7 @@ func TestPieces(t *testing.T) {
 		check(s)
 		w.ok(s.Close())
 
-		// the next term knows them, and removes what none of its records names
+		// the next term keeps these pieces, and deletes pieces that no record names
 		stray := prefix + "blob/cat/content/s/\x00 1\x00other/000000"
 		_, _, err := w.coordinator.Client().Commit(w.Context(), nil, []coord.Change{coord.Put(stray, nil), coord.Put(prefix+"blob/cat/content/3\x00try/000000", nil)})
 		w.ok(err)
@@ -326,14 +327,14 @@ func TestPieces(t *testing.T) {
 	})
 }
 
-// Whatever happens to the coordinator and to the leader, what was answered is there, and what was refused is not. Only what was under way
-// when a term ended may be either.
+// The coordinator and the leader fail at random. Changes that were answered are never lost, and changes that were
+// refused never appear. Only changes in progress at the end of a term may do either.
 func TestNothingAnsweredIsLost(t *testing.T) {
 	for seed := range uint64(200) {
 		inBubble(t, func(w *world) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			model := map[string]string{}   // what must be there
-			maybe := map[string][]string{} // what may be there instead
+			model := map[string]string{}   // what must be stored
+			maybe := map[string][]string{} // values that may be stored instead
 			s, c := w.lead(Options{})
 			heal := func() {
 				w.coordinator.SetFull(false)

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	changesMax = coord.OpsMax - 4 // the term, the key seq and its condition, and the key catalogAt
-	seqBytes   = 256              // of the key seq and its value, at most
+	changesMax = coord.OpsMax - 4 // excluded are the term, the key seq, the condition on seq, and the key catalogAt
+	seqBytes   = 256              // maximum size of the key seq and its value
 	valuesMax  = coord.BytesMax - seqBytes
 )
 
-// size is what a transaction holds.
+// size is the size of a transaction.
 type size struct{ changes, bytes int }
 
-// add reports whether there is room for changes, and takes it. A change of a key that the transaction changes already counts twice.
+// add adds changes to the size of a transaction. It returns false if they do not fit. A change of a key that the
+// transaction already changes is counted twice.
 func (z *size) add(s *Store, changes []store.Change) bool {
 	z.changes += len(changes)
 	for _, c := range changes {
@@ -34,7 +35,7 @@ func (z *size) add(s *Store, changes []store.Change) bool {
 	return z.changes <= changesMax && z.bytes <= valuesMax
 }
 
-// check refuses changes that do not fit one transaction, or do not belong here.
+// check returns an error if changes do not fit in one transaction, or do not belong in this store.
 func (s *Store) check(changes []store.Change) error {
 	for _, c := range changes {
 		prefix, err := s.prefix(c.Kind)
@@ -51,7 +52,7 @@ func (s *Store) check(changes []store.Change) error {
 	return nil
 }
 
-// write makes the changes of a group durable, in one transaction.
+// write makes the changes of a group durable in one transaction.
 func (s *Store) write(group []commit) error {
 	var all []coord.Change
 	index := map[string]int{}
@@ -92,7 +93,7 @@ func (s *Store) write(group []commit) error {
 	for key := range index {
 		if old, there := s.blobs[key]; there {
 			delete(s.blobs, key)
-			_ = s.dropPieces(key, old) // the next term would
+			_ = s.dropPieces(key, old) // if this fails, the next term deletes the pieces
 		}
 	}
 	for key, b := range written {
@@ -107,13 +108,14 @@ type last struct {
 	Number uint64 `json:"number"`
 }
 
-// settle makes changes once, however often it has to ask. With an error, they are never made, except with ErrOver, when nobody knows.
+// settle makes changes exactly once, even if it needs several attempts. If it returns an error, the changes will never
+// be made. The exception is ErrOver: then the outcome is unknown.
 func (s *Store) settle(changes []coord.Change) error {
 	s.number++
 	mine := last{s.o.Term.Revision, s.number}
 	value, err := json.Marshal(mine)
 	if err != nil {
-		panic(err) // a bug: plain numbers
+		panic(err) // a bug: numbers always encode
 	}
 	all := append(changes, coord.Put(s.seqKey(), value))
 	when := []coord.Condition{s.o.Term, coord.Unchanged(s.seqKey(), s.seq)}
@@ -126,7 +128,7 @@ func (s *Store) settle(changes []coord.Change) error {
 		case err == nil:
 			return s.find(mine)
 		case errors.Is(err, coord.ErrUnknown):
-			unsure = true // a later attempt cannot be refused for good either: this one may still be on its way
+			unsure = true // this attempt may still succeed, so an error of a later attempt is not final either
 		case errors.Is(err, coord.ErrUnavailable), unsure:
 		default:
 			return err
@@ -135,7 +137,7 @@ func (s *Store) settle(changes []coord.Change) error {
 	return ErrOver
 }
 
-// find says whether an earlier attempt of a transaction has succeeded, when a condition does not hold any more.
+// find is called when a condition of a transaction does not hold. It checks whether an earlier attempt has succeeded.
 func (s *Store) find(mine last) error {
 	found, err := s.read(coord.Query{Key: s.seqKey()})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// repository copies the files of the working tree into a new repository with one commit. A release contains its commit,
-// and Go does not find the commit in a linked worktree or a source archive.
+// repository copies the files of the working tree into a new repository with one commit. The copy is needed because a
+// release records its commit hash, and Go cannot determine the hash in a linked worktree or a source archive.
 func repository(t *testing.T) string {
 	t.Helper()
 	git := func(dir string, args ...string) string {

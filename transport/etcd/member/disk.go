@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	syncsMax     = 100                   // writes of a measurement
-	measuringMax = time.Second           // of a measurement: a disk on which it is over earlier is too slow
-	syncSize     = 2300                  // bytes of a write, as in etcd's advice for measuring a disk
-	syncLimit    = 10 * time.Millisecond // for the p99, from the same advice
+	syncsMax     = 100                   // maximum number of writes in a measurement
+	measuringMax = time.Second           // maximum duration of a measurement; a disk that needs longer for syncsMax writes is too slow
+	syncSize     = 2300                  // size of a write in bytes, as in etcd's advice for measuring a disk
+	syncLimit    = 10 * time.Millisecond // maximum 99th percentile of the write times, from the same advice
 )
 
 // measure logs a warning if the disk of a directory is too slow for etcd.
@@ -50,7 +50,7 @@ func syncTimes(dir string, sync func(*os.File) error) (took []time.Duration, err
 	return took, nil
 }
 
-// p99 returns the time that 99 of 100 writes do not exceed.
+// p99 returns the 99th percentile: the time that 99 of 100 writes do not exceed.
 func p99(took []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(took))
 	return sorted[(len(sorted)*99+99)/100-1]

@@ -10,21 +10,21 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// core passes etcd's log messages, from level warn on, to the log of the process.
+// core writes etcd's log messages of level warn and above to the log of the process.
 type core struct {
 	log     zerolog.Logger
-	closing *atomic.Bool // the member closes: its listeners report that as errors
+	closing *atomic.Bool // set when the member is closing; its listeners then report errors
 	fields  []zapcore.Field
 }
 
-// logger returns the log of a member, and what is to be set when the member is about to close.
+// logger returns the log of a member, and a flag that must be set before the member closes.
 func logger(log zerolog.Logger) (*zap.Logger, *atomic.Bool) {
 	closing := new(atomic.Bool)
 	return zap.New(core{log: log, closing: closing}), closing
 }
 
-// silenced are messages that say nothing: the first two come at every start (one port is enough, because nodes have a connection of its own
-// for watches), the last one beside the error of Start.
+// silenced are messages without useful information. The first two appear at every start: one port is enough, because
+// nodes have a separate connection for watches. The last one repeats the error of Start.
 var silenced = []string{
 	"Running http and grpc server on single port. This is not recommended for production.", "simple token is not cryptographically signed",
 	"bootstrap failed",

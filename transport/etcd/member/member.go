@@ -25,9 +25,9 @@ type Options struct {
 	Name    string            // unique among the members; default "etcd"
 	Dir     string            // data directory, which is created if it is missing
 	Client  string            // URL that the member listens on and that nodes connect to; with port 0, any free port
-	Peer    string            // URL that the member listens on for other members; port 0, for any free port, only without others
+	Peer    string            // URL that the member listens on for other members; port 0, for any free port, is allowed only for a single member
 	Peers   map[string]string // name -> URL by which the members, this one included, reach each other; empty for a single member
-	Joins   bool              // whether it joins running members instead of forming a new cluster with them
+	Joins   bool              // whether the member joins running members instead of forming a new cluster with them
 	TLS     TLS               // for connections of nodes, if Client is https
 	Peering TLS               // for connections between members, if Peer is https
 	Quick   bool              // no fsync and short ticks, for tests and for data that need not survive a crash
@@ -45,7 +45,7 @@ func (t TLS) info() transport.TLSInfo {
 type Member struct {
 	etcd    *embed.Etcd
 	once    sync.Once
-	closing *atomic.Bool // for its log
+	closing *atomic.Bool // flag of the member's log
 }
 
 const (
@@ -90,7 +90,8 @@ func Start(ctx context.Context, o Options) (*Member, error) {
 	return nil, fmt.Errorf("etcd: %w", err)
 }
 
-// prepare makes the directory of a member, if it is missing, and checks what etcd would only notice when the member has joined.
+// prepare creates the directory of a member if necessary. It also checks options that etcd would check only after the
+// member has joined.
 func (o Options) prepare(config *embed.Config) error {
 	for _, tls := range []transport.TLSInfo{config.ClientTLSInfo, config.PeerTLSInfo} {
 		if !tls.Empty() {
@@ -108,7 +109,8 @@ func (o Options) prepare(config *embed.Config) error {
 	return measure(o.Dir, o.Log)
 }
 
-// unused returns an error if a member runs on the directory. Etcd would wait for its end, and say nothing.
+// unused returns an error if a member is already running on the directory. Without this check, etcd would wait for that
+// member to end, without any message.
 func unused(dir string) error {
 	logs, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
 	if err != nil || len(logs) == 0 {
@@ -185,7 +187,7 @@ func (m *Member) Client() string {
 	return scheme + "://" + m.etcd.Clients[0].Addr().String()
 }
 
-// Wait returns nil when ctx ends, or before that the reason why the member has ended by itself.
+// Wait returns nil when ctx ends. If the member ends by itself before that, Wait returns the reason.
 func (m *Member) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -197,7 +199,8 @@ func (m *Member) Wait(ctx context.Context) error {
 	}
 }
 
-// Close ends the member. A leader hands over to another member, so that clients need not wait for an election. It is idempotent.
+// Close ends the member. A leader first transfers leadership to another member, so that clients need not wait for an
+// election. Close is idempotent.
 func (m *Member) Close() {
 	m.once.Do(func() {
 		m.closing.Store(true)

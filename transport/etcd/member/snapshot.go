@@ -19,18 +19,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Source is the member that a snapshot is taken of.
+// Source is the member from which a snapshot is taken.
 type Source struct {
 	Endpoint       string // URL for clients
-	TLS            TLS    // where it is https
+	TLS            TLS    // used if Endpoint is https
 	User, Password string
 }
 
-// answerTime is how long a member may take until it answers at all.
+// answerTime is the maximum time until a member gives its first answer.
 const answerTime = 10 * time.Second
 
-// Save writes a snapshot into a new file. It writes a file beside it first, of the same name and ".part". It returns the version of etcd
-// that runs at the source.
+// Save writes a snapshot to a new file. Until the snapshot is complete, the file has the suffix ".part". Save returns
+// the version of etcd that runs at the source.
 func Save(ctx context.Context, from Source, file string) (version string, err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("etcd: %s is there already: give another file", file)
@@ -53,7 +53,8 @@ func Save(ctx context.Context, from Source, file string) (version string, err er
 	return version, syncDir(filepath.Dir(file))
 }
 
-// answers returns why a member does not answer. A request for a snapshot would wait until it does.
+// answers checks whether a member answers, and returns the reason if it does not. A request for a snapshot would wait
+// until the member answers.
 func answers(ctx context.Context, config clientv3.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -61,7 +62,7 @@ func answers(ctx context.Context, config clientv3.Config) error {
 	if err != nil {
 		return err
 	}
-	dial := new(net.Dialer).DialContext // it says what etcd's client keeps to itself
+	dial := new(net.Dialer).DialContext // its error gives the reason that etcd's client hides
 	if config.TLS != nil {
 		dial = (&tls.Dialer{Config: config.TLS}).DialContext
 	}
@@ -78,7 +79,7 @@ func answers(ctx context.Context, config clientv3.Config) error {
 	return errors.Join(err, client.Close())
 }
 
-// syncDir makes names in a directory durable.
+// syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
 	f, err := fileutil.OpenDir(dir)
 	if err != nil {
@@ -113,7 +114,7 @@ func (o Options) restore(file string) error {
 	}
 	part := dir + ".part"
 	defer os.RemoveAll(part)
-	if err := os.RemoveAll(part); err != nil { // of an attempt that was killed
+	if err := os.RemoveAll(part); err != nil { // left by an attempt that was killed
 		return err
 	}
 	err = snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
