@@ -101,7 +101,7 @@ func (s *sim) prepare(h *host) {
 	h.registered = func(incarnation int64) {
 		node := h.gated() // node uses the gate of the current process
 		s.work.Go(func() {
-			for range 100 { // writes the record of its game session
+			for range 100 { // until the record of the node's game session is written
 				_, _, err := node.Commit(s.Context(), []coord.Condition{coord.Incarnation(keys.Node(h.name), incarnation)},
 					[]coord.Change{coord.Put(keys.HostGame(h.name, "tag"), coord.Encode(coord.HostGame{Incarnation: incarnation, Peers: h.options.Self.Peers}))})
 				if err == nil {

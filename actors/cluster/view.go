@@ -98,7 +98,7 @@ func (r *roster) applyNodes(k coord.Keys, c Changes, now time.Time) {
 		}
 		n, err := coord.DecodeNode(e.KV)
 		if n.Name = name; err != nil {
-			n = coord.Node{Name: name, Incarnation: e.Created} // written by an incompatible version; this node cannot be reached
+			n = coord.Node{Name: name, Incarnation: e.Created} // the record has another version's format, so the address of the node is unknown
 		}
 		if m == nil {
 			m = &known{}

@@ -32,7 +32,7 @@ import (
 	"troupe/transport/peers"
 )
 
-// Cluster makes the host a node of a cluster. All hosts of a cluster share one service API.
+// Cluster makes the host a node of a cluster, which has one service API over several hosts.
 type Cluster struct {
 	Name       string  `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
 	Node       string  `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
@@ -41,7 +41,7 @@ type Cluster struct {
 	Peers      Peers   `config:"peers"`
 }
 
-// EtcdUse configures the connection to etcd, the coordinator of a cluster.
+// EtcdUse is the coordinator of a cluster.
 type EtcdUse struct {
 	Endpoints    []string `config:"endpoints"`    // URLs of the members of etcd: http only on this machine
 	CA           string   `config:"ca"`           // certificates of the authority of etcd, PEM; empty: those of the system
@@ -367,7 +367,7 @@ func (n *clusterNode) watch() {
 	}
 }
 
-// shares returns this node's Share of each of its locations among the live nodes.
+// shares returns this node's Share of each of its locations, among the nodes that are Live or Adrift.
 func (n *clusterNode) shares(v *cluster.View) catalog.Shares {
 	shares := make(catalog.Shares)
 	for _, l := range v.Self.Locations {
