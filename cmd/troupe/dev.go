@@ -65,7 +65,7 @@ func (c *devCommand) Run(s streams) error {
 	}
 	defer cluster.close()
 	return runHost(cfg, s, hostOptions{dev: true, page: page, origin: c.origin, quiet: game.told, started: func(h *host.Host) (func(), error) {
-		if err := cluster.startHosts(cfg, s); err != nil {
+		if err := cluster.startHosts(h, cfg, s); err != nil {
 			return nil, err
 		}
 		if err := game.runs(h); err != nil {

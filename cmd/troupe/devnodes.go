@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"troupe/messages"
 	"troupe/transport"
 	"troupe/transport/etcd/member"
 	"troupe/transport/host"
@@ -50,7 +51,10 @@ func newDevCluster(cfg *host.Config, nodes int, s streams) (c *devCluster, err e
 }
 
 // startHosts starts all hosts except the first one, on any free ports.
-func (c *devCluster) startHosts(cfg host.Config, s streams) error {
+func (c *devCluster) startHosts(first *host.Host, cfg host.Config, s streams) error {
+	if c.nodes == 1 {
+		return nil
+	}
 	for _, addr := range []*string{&cfg.API.Addr, &cfg.WebSocket.Addr, &cfg.Fast.Addr, &cfg.WSS.Addr, &cfg.DTLS.Addr, &cfg.KCP.Addr} {
 		if *addr != "" {
 			*addr = "127.0.0.1:0"
@@ -71,6 +75,25 @@ func (c *devCluster) startHosts(cfg host.Config, s streams) error {
 		c.hosts = append(c.hosts, h)
 		a := h.Addrs()
 		fmt.Fprintf(s.out, "%s: service API %s, WebSocket ws://%s\n", cfg.Cluster.Node, a.APIURL, a.WS)
+	}
+	return awaitFleets(append(c.hosts, first), len(cfg.Fleets))
+}
+
+// awaitFleets waits until each host has the configured fleets, which the first leader creates.
+func awaitFleets(hosts []*host.Host, n int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, h := range hosts {
+		for {
+			fleets, err := messages.Do(ctx, h.System(), messages.FleetQuery{})
+			if err != nil {
+				return fmt.Errorf("a host of the cluster has no fleets: %w", err)
+			}
+			if len(fleets) >= n {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 	return nil
 }

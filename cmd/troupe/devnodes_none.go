@@ -12,6 +12,6 @@ type devCluster struct{}
 
 func newDevCluster(*host.Config, int, streams) (*devCluster, error) { return new(devCluster), nil }
 
-func (*devCluster) startHosts(host.Config, streams) error { return nil }
+func (*devCluster) startHosts(*host.Host, host.Config, streams) error { return nil }
 
 func (*devCluster) close() {}
