@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -169,8 +168,18 @@ func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (
 	if err == nil || errors.As(err, &refusal) || ctx.Err() != nil {
 		return answer, err
 	}
-	return nil, fmt.Errorf("%w: %w", messages.Errorf(messages.Internal, "node %s", to.Name), err)
+	return nil, noAnswer{messages.Errorf(messages.Internal, "node %s does not answer", to.Name), err}
 }
+
+// noAnswer is the refusal of a request that another node has not answered, with the reason.
+type noAnswer struct {
+	refusal *messages.Error
+	reason  error
+}
+
+func (e noAnswer) Error() string { return e.refusal.Text + ": " + e.reason.Error() }
+
+func (e noAnswer) Unwrap() []error { return []error{e.refusal, e.reason} }
 
 func isCode(err error, code messages.ErrorCode) bool {
 	return errors.Is(err, &messages.Error{Code: code})
@@ -333,6 +342,8 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 	for hop := range hopsMax - 1 {
 		owner, self, found, err := c.members.Owner(ctx, id, hop > 0)
 		switch {
+		case err != nil && hop == 0: // the owner that is remembered may be lost
+			continue
 		case err != nil:
 			return c.askAll(ctx, q, unknown, err)
 		case !found && hop == 0: // the cache may be out of date, so ask the coordinator

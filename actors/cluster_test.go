@@ -37,6 +37,7 @@ type cluster struct {
 	games map[messages.GameSessionID]*member // the directory
 	gone  map[messages.GameSessionID]*messages.GameSession
 	made  map[messages.GameSessionID][32]byte // fingerprints
+	stale map[messages.GameSessionID]bool     // nodes remember an owner that is lost
 	away  bool                                // the coordinator does not answer
 }
 
@@ -183,11 +184,14 @@ func (m *member) WithRoom(messages.FleetID, string) (all []coord.Node) {
 
 var errAway = errors.New("the coordinator does not answer")
 
-func (m *member) Owner(_ context.Context, id messages.GameSessionID, _ bool) (coord.Node, bool, bool, error) {
+func (m *member) Owner(_ context.Context, id messages.GameSessionID, fresh bool) (coord.Node, bool, bool, error) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
 	if m.c.away {
 		return coord.Node{}, false, false, errAway
+	}
+	if m.c.stale[id] && !fresh {
+		return coord.Node{}, false, false, errors.New("the owner that is remembered does not answer")
 	}
 	o := m.c.games[id]
 	if o == nil {
@@ -480,7 +484,9 @@ func TestAGameSessionOfALostNode(t *testing.T) {
 		assert.Equal(c, "found by a search", must(c, c.nodes[0], messages.FindGameSessions{Filter: "maximumSessions > 0"}).Matched, 0)
 		ended := *g
 		ended.Status = messages.GameSessionTerminated
-		c.locked(func() { c.gone[g.ID], c.games[g.ID] = &ended, nil })
+		c.locked(func() {
+			c.gone[g.ID], c.games[g.ID], c.stale = &ended, nil, map[messages.GameSessionID]bool{g.ID: true}
+		})
 		assert.Equal(c, "status", must(c, c.nodes[0], messages.GameSessionQuery{ID: g.ID}).Status, messages.GameSessionTerminated)
 		_, err = at(c, c.nodes[2], messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
 		wantCode(c, err, messages.InvalidGameSessionStatus)
