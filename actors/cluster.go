@@ -122,7 +122,7 @@ func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
 }
 
 // read answers a query from this node's copy of the catalog. If the copy does not contain the resource, the resource
-// may have been created a moment ago, so read waits for the copy and tries again.
+// may have been created a moment ago, so read waits for the copy to catch up and tries again.
 func (c *Cluster) read(ctx context.Context, q messages.Request) (any, error) {
 	answer, err := c.local.Do(ctx, q)
 	if isCode(err, messages.NotFound) && c.members.Synced(ctx) == nil {

@@ -58,7 +58,7 @@ func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 		if err != nil || scripts[0].Contents != 2 || scripts[0].Version != "2.0" || scripts[0].Name != "game" {
 			w.Error(scripts, err)
 		}
-		// A change of names only does not load a program.
+		// An update that changes only the name of the script does not load a program.
 		if _, err := messages.Do(context.Background(), w.System, messages.UpdateScript{ID: s.ID, Name: "other"}); err != nil || e.made != 2 {
 			w.Error(err, e.made)
 		}

@@ -67,9 +67,9 @@ func (s overflowState) afterPush(over, cut, refused bool) (next overflowState, t
 	return max(s, overBudget), !s.told()
 }
 
-// afterDetach returns the state after a detach. from says that a connection was attached.
-func (s overflowState) afterDetach(from bool) overflowState {
-	if s.spilled() || from && s.told() {
+// afterDetach returns the state after a detach. attached says whether a connection was attached until then.
+func (s overflowState) afterDetach(attached bool) overflowState {
+	if s.spilled() || attached && s.told() {
 		return onReserve
 	}
 	return withinBudget

@@ -16,7 +16,7 @@ import (
 // Regression scenarios of reliability.md 10. They are based on bugs in other projects, as far as these can occur within
 // one player session. Each test is a separate scenario; TestEveryInterleaving covers the cases in between.
 
-// recordLink records the frames that it takes. It takes up to room frames at a time; 0 means all.
+// recordLink records the frames that it takes. The field room limits the number of frames per drain; 0 means no limit.
 type recordLink struct {
 	fakeLink
 	took []taken

@@ -31,7 +31,7 @@ type conn struct {
 
 // link is the connection of a player: a bare WebSocket, or Troupe's Go client.
 type link interface {
-	// prepare makes the message that the player sends. Afterwards, only the pacer sends.
+	// prepare makes the message that the player sends. Once the pacer has started, only the pacer may call send.
 	prepare(cfg *Config)
 	// send sends the message with its intended send time.
 	send(nanos int64) error

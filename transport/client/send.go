@@ -149,7 +149,7 @@ func (c *Client) scheduleAck(cn *connection) {
 	}
 }
 
-// onAckTimer sends the ack, unless it has been sent since.
+// onAckTimer sends the ack, unless it has been sent since the timer was armed.
 func (c *Client) onAckTimer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

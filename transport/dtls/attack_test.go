@@ -55,7 +55,8 @@ func shakeMessage(typ byte, length, sequence, offset int, body []byte) []byte {
 	return append(b, body...)
 }
 
-// someHello returns the body of a ClientHello. random fills its random. session is the id of a session to resume, or empty.
+// someHello returns the body of a ClientHello. Each byte of its Random field is random.
+// session is the ID of the session to resume, or empty.
 func someHello(random byte, session []byte) []byte {
 	b := []byte{0xfe, 0xfd}
 	b = append(b, bytes.Repeat([]byte{random}, randomSize)...)

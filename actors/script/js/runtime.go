@@ -46,7 +46,7 @@ func (h *Handler) boot() error {
 		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Worked: h.worked, Size: h.sized, Eval: h.evaluates, Uses: h.uses,
 		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
-		Env:      map[string]string{"NODE_ENV": "production"}, // as in the engine of package node, because packages read it
+		Env:      map[string]string{"NODE_ENV": "production"}, // npm packages read it; the Node.js engine sets it, too
 	})
 	glue, err := h.create(glueProgram(), h.host)
 	if err != nil {

@@ -38,7 +38,7 @@ func names() []string {
 	return strings.Split(*only, ",")
 }
 
-// result is the result of one entry of a list.
+// result is the outcome of one check of conformance.js.
 type result struct {
 	Name, Error string
 	Ms          int

@@ -305,7 +305,7 @@ func (l *link) late(m *packet) {
 	d := l.dev
 	if m.OpCode == stock.OpLoginResponse {
 		l.inAt = time.Now()
-		l.sock.sleep() // also if it was abandoned while dialing; otherwise KCP would answer pings forever
+		l.sock.sleep() // the connection may have been abandoned while dialing: without sleep, KCP would answer pings forever
 	}
 	if m.OpCode != opReliable {
 		return

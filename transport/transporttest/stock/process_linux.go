@@ -124,7 +124,7 @@ func startDTLS(prog program, server net.Addr) (*dtlsProcess, error) {
 	return p, nil
 }
 
-// pump reads the child's output until the child exits, and waits for it.
+// pump reads the child's output until it ends or cannot be split into records. Then it waits for the child to exit.
 func (p *dtlsProcess) pump(cmd *exec.Cmd, prog program) {
 	defer close(p.in)
 	defer func() { _ = cmd.Wait() }()

@@ -174,7 +174,7 @@ func (d *dtlsPeer) write(record []byte) {
 	}
 }
 
-// dialSecured opens wss and verifies everything with the identity.
+// dialSecured connects over TLS to a server that presents the identity's certificate. opts decides what the client trusts.
 func dialSecured(t *testing.T, id identity, opts Options) (*Client, *peer) {
 	t.Helper()
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{id.leaf}})
