@@ -107,6 +107,7 @@ type Placement struct {
 	IPAddress     string
 	DNSName       string
 	Port          int
+	Node          string `json:",omitempty"` // that of the game session; empty without a cluster
 
 	Placed []PlacedPlayer // set once FULFILLED
 

@@ -34,6 +34,7 @@ type GameSession struct {
 	ScriptVersion      string    // version of the script that runs the game session; empty without a script
 	IPAddress, DNSName string
 	Port               int
+	Node               string // name of the node that runs the game session, or ran it; empty without a cluster
 }
 
 // PlayerSession is the record of a player session at one moment. It is immutable.
@@ -49,6 +50,7 @@ type PlayerSession struct {
 	IPAddress     string
 	DNSName       string
 	Port          int
+	Node          string // that of the game session
 }
 
 // Fleet is the record of a fleet. It is immutable.

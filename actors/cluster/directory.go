@@ -493,6 +493,6 @@ func Session(g *coord.Gone) *messages.GameSession {
 	return &messages.GameSession{
 		ID: g.ARN, FleetID: g.Fleet, Location: g.Location, Name: g.Name, CreatorID: g.Creator, Properties: g.Properties, MaxPlayers: g.PlayersMax,
 		Status: messages.GameSessionTerminated, IdempotencyToken: g.Token, Created: g.Created, Terminated: g.Ended, EndText: g.Text,
-		ScriptVersion: g.ScriptVersion, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
+		ScriptVersion: g.ScriptVersion, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, Node: g.Owner,
 	}
 }

@@ -117,7 +117,7 @@ func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGa
 		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: matchmakerData, Properties: req.Properties,
 		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true, Protected: f.Shown.Protection,
 		IdempotencyToken: req.IdempotencyToken, Created: gs.context.Now(),
-		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
+		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port, Node: gs.o.node(),
 	}
 	if e.process != nil {
 		record.ScriptVersion = e.process.Version()
@@ -228,6 +228,14 @@ func (gs *games) runHandler(f *messages.Fleet, e *entry, record *messages.GameSe
 		Args: strings.Fields(f.LaunchParams), Log: gs.gameLog(e.id, f), Settings: gs.o.settings(f),
 	}))
 	return nil
+}
+
+// node returns the name of this node, or "" if the host is not part of a cluster.
+func (o *Options) node() string {
+	if o.Follow == nil {
+		return ""
+	}
+	return o.Follow.Node
 }
 
 // address returns the address that a fleet's game sessions give to players.

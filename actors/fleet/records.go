@@ -32,6 +32,7 @@ type gameSessionRecord struct {
 	IPAddress  string                     `json:"ip"`
 	DNSName    string                     `json:"dns,omitempty"`
 	Port       int                        `json:"port"`
+	Node       string                     `json:"node,omitempty"`
 }
 
 func (e *entry) key() ledger.Key { return ledger.Key{Kind: store.GameSession, ID: string(e.id)} }
@@ -45,7 +46,7 @@ func (e *entry) recordOf(g *messages.GameSession) store.Change {
 		Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Data: g.Data, Matchmaker: g.MatchmakerData,
 		Properties: g.Properties, MaxPlayers: g.MaxPlayers, Status: g.Status, Reason: g.StatusReason, Denies: !g.AcceptsPlayers,
 		Protected: g.Protected, Token: g.IdempotencyToken, Created: g.Created.UnixNano(), EndText: g.EndText, Script: g.ScriptVersion,
-		IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
+		IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, Node: g.Node,
 	}
 	if r.Reason == "" {
 		r.Reason = e.published.Ending()
@@ -64,7 +65,7 @@ func (r *gameSessionRecord) gameSession(id string) *messages.GameSession {
 		ID: messages.GameSessionID(id), FleetID: r.Fleet, Location: r.Location, Name: r.Name, CreatorID: r.Creator, Data: r.Data,
 		MatchmakerData: r.Matchmaker, Properties: r.Properties, MaxPlayers: r.MaxPlayers, Status: r.Status, StatusReason: r.Reason,
 		AcceptsPlayers: !r.Denies, Protected: r.Protected, IdempotencyToken: r.Token, Created: moment(r.Created), Terminated: moment(r.Terminated),
-		EndText: r.EndText, ScriptVersion: r.Script, IPAddress: r.IPAddress, DNSName: r.DNSName, Port: r.Port,
+		EndText: r.EndText, ScriptVersion: r.Script, IPAddress: r.IPAddress, DNSName: r.DNSName, Port: r.Port, Node: r.Node,
 	}
 }
 

@@ -177,7 +177,7 @@ func (s *playerSessionView) set(status messages.PlayerSessionStatus, now time.Ti
 func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSession {
 	r := &messages.PlayerSession{
 		ID: s.id, PlayerID: s.playerID, PlayerData: s.data, GameSessionID: g.ID, FleetID: g.FleetID,
-		Status: s.state(), Created: s.created, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
+		Status: s.state(), Created: s.created, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, Node: g.Node,
 	}
 	if r.Status.Final() {
 		r.Terminated = time.Unix(0, s.terminated.Load())

@@ -79,7 +79,7 @@ func final(r *messages.Placement, now time.Time, status messages.PlacementStatus
 		p.Ended = p.Started
 	}
 	if status != messages.PlacementFulfilled {
-		p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port = "", "", "", "", 0
+		p.GameSessionID, p.Location, p.IPAddress, p.DNSName, p.Port, p.Node = "", "", "", "", 0, ""
 	}
 	return &p
 }

@@ -239,6 +239,7 @@ func (m *Manager) onLaunched(c *stage.Context, l gameSessionLaunched) {
 		m.attempts[g.ID] = e
 		shown := *e.record
 		shown.GameSessionID, shown.Location, shown.IPAddress, shown.DNSName, shown.Port = g.ID, g.Location, g.IPAddress, g.DNSName, g.Port
+		shown.Node = g.Node
 		e.record = &shown
 		_ = fault.Hit(fault.PlacementLaunched)
 		self := c.Self()
