@@ -165,7 +165,10 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
 	answer, err := c.peers.Call(ctx, to, q)
 	var refusal *messages.Error
-	if err == nil || errors.As(err, &refusal) || ctx.Err() != nil {
+	switch {
+	case errors.As(err, &refusal):
+		return answer, &messages.FromNode{Node: to.Name, Refusal: refusal}
+	case err == nil || ctx.Err() != nil:
 		return answer, err
 	}
 	return nil, noAnswer{messages.Errorf(messages.Internal, "node %s does not answer", to.Name), err}

@@ -48,3 +48,15 @@ func (e *Error) Is(target error) bool {
 func Errorf(code ErrorCode, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
+
+// FromNode is a refusal of another node of a cluster.
+type FromNode struct {
+	Node    string
+	Refusal *Error
+}
+
+// Error returns the text of the refusal.
+func (e *FromNode) Error() string { return e.Refusal.Text }
+
+// Unwrap returns the refusal.
+func (e *FromNode) Unwrap() error { return e.Refusal }

@@ -51,6 +51,7 @@ type Node struct {
 	id     atomic.Pointer[string]
 	kick   chan struct{} // wakes the goroutine of the registration
 	leads  *Replica
+	lag    lag
 
 	mu       sync.Mutex
 	roster   roster
@@ -95,6 +96,7 @@ func (n *Node) Start(ctx context.Context) error {
 	nodes := NewReplica(n.o.Coordinator, n.keys.Nodes(), n.onNodes)
 	loads := NewReplica(n.o.Coordinator, n.keys.Loads(), func(c Changes) {
 		n.change(func() { n.roster.applyLoads(n.keys, c.Events) })
+		n.lag.seen(n.keys.Load(n.o.Self.Name), c.Events)
 	})
 	n.leads = NewReplica(n.o.Coordinator, n.keys.Lead(), func(c Changes) {
 		n.change(func() { n.roster.applyLead(n.keys, c.Events) })

@@ -79,6 +79,7 @@ func (n *Node) step(ctx context.Context) (wait time.Duration, err error) {
 	case until > 0:
 		wait = min(wait, until)
 	default:
+		n.lag.written()
 		done, _, err := n.commit(ctx, here, coord.Change{Key: n.keys.Load(self.Name), Value: coord.Encode(load), Lease: n.reg.lease})
 		if err != nil || !done {
 			return 0, n.absent(err)

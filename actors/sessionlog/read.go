@@ -36,6 +36,43 @@ func (s *Store) Tail(id messages.GameSessionID, bytes int64) (log io.ReadCloser,
 	return log, log.(*reader).skipTo(bytes), nil
 }
 
+// Place is a place in a log. The zero value is its beginning.
+type Place struct {
+	File   int   // number of the file
+	Offset int64 // in the file, in bytes
+}
+
+// ReadAt returns what has been written to a log from a place on, at most len(p) bytes, and the place that follows. If
+// follow is set, it waits for further lines until ctx is done. end says that the log has no more. The error is
+// fs.ErrNotExist if the game session has no log.
+func (s *Store) ReadAt(ctx context.Context, id messages.GameSessionID, at Place, p []byte, follow bool) (n int, next Place, end bool, err error) {
+	log, err := s.read(ctx, id, follow)
+	if err != nil {
+		return 0, at, false, err
+	}
+	r := log.(*reader)
+	defer r.Close()
+	r.number, r.at = at.File, at.Offset
+	n, err = r.Read(p)
+	switch {
+	case errors.Is(err, io.EOF):
+		end, err = true, nil
+	case ctx.Err() != nil:
+		err = nil
+	}
+	return n, Place{r.number, r.at}, end, err
+}
+
+// TailPlace returns the place that is left bytes before the end of a log. whole is true if that is its beginning.
+func (s *Store) TailPlace(id messages.GameSessionID, left int64) (at Place, whole bool, err error) {
+	log, whole, err := s.Tail(id, left)
+	if err != nil {
+		return at, false, err
+	}
+	r := log.(*reader)
+	return Place{r.number, r.at}, whole, nil
+}
+
 // skipTo skips the beginning of the log so that at most left bytes remain. It reports whether nothing was skipped.
 func (r *reader) skipTo(left int64) bool {
 	r.store.mu.Lock()

@@ -92,7 +92,7 @@ func sameSite(r *http.Request) bool {
 func (c *Console) identify(r *http.Request) (caller, *problem) {
 	a := &c.o.Access
 	if !sameSite(r) {
-		return caller{}, &problem{http.StatusForbidden, "CrossOrigin", "other web pages may not call this"}
+		return caller{}, refusal(http.StatusForbidden, "CrossOrigin", "other web pages may not call this")
 	}
 	if cookie, err := loginCookie(r); err == nil && a.Verify != nil {
 		if who, ok := c.logins.find(cookie.Value); ok {
@@ -111,27 +111,27 @@ func (c *Console) identify(r *http.Request) (caller, *problem) {
 		switch {
 		case a.Verify == nil:
 		case id != "": // the key is valid, but has no role here
-			return caller{}, &problem{http.StatusForbidden, "Forbidden", wrong}
+			return caller{}, refusal(http.StatusForbidden, "Forbidden", wrong)
 		default:
-			return caller{}, &problem{http.StatusUnauthorized, "WrongKey", wrong}
+			return caller{}, refusal(http.StatusUnauthorized, "WrongKey", wrong)
 		}
 	}
 	if a.Verify == nil {
-		return caller{}, &problem{http.StatusForbidden, "Forbidden", a.Refusal}
+		return caller{}, refusal(http.StatusForbidden, "Forbidden", a.Refusal)
 	}
-	return caller{}, &problem{http.StatusUnauthorized, "LoginNeeded", "log in, or " + a.Refusal}
+	return caller{}, refusal(http.StatusUnauthorized, "LoginNeeded", "log in, or "+a.Refusal)
 }
 
 // mayAct checks the caller's role if the action changes something. It also checks the CSRF token, which only
 // a page of this console can have read.
 func (who caller) mayAct(r *http.Request, changes bool) *problem {
 	if changes && who.role < Operator {
-		return &problem{http.StatusForbidden, "ReadOnly", "this access key may look, and not act: an operator's may call every operation"}
+		return refusal(http.StatusForbidden, "ReadOnly", "this access key may look, and not act: an operator's may call every operation")
 	}
 	if who.csrf == "" || subtle.ConstantTimeCompare([]byte(r.Header.Get(csrfHeader)), []byte(who.csrf)) == 1 {
 		return nil
 	}
-	return &problem{http.StatusForbidden, "TokenNeeded", "an action needs the header " + csrfHeader + " with the csrfToken of " + prefix + "me"}
+	return refusal(http.StatusForbidden, "TokenNeeded", "an action needs the header "+csrfHeader+" with the csrfToken of "+prefix+"me")
 }
 
 const loginBytesMax = 4 << 10 // maximum bytes of a login's body
@@ -146,29 +146,29 @@ type loginRequest struct {
 // login.
 func (c *Console) login(w http.ResponseWriter, r *http.Request, _ query) *problem {
 	if !sameSite(r) {
-		return &problem{http.StatusForbidden, "CrossOrigin", "other web pages may not call this"}
+		return refusal(http.StatusForbidden, "CrossOrigin", "other web pages may not call this")
 	}
 	if c.o.Access.Verify == nil {
-		return &problem{http.StatusNotFound, "NoLogin", "this host has no access keys: " + c.o.Access.Refusal}
+		return refusal(http.StatusNotFound, "NoLogin", "this host has no access keys: "+c.o.Access.Refusal)
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &problem{http.StatusUnsupportedMediaType, "BadRequest", "Content-Type must be application/json"}
+		return refusal(http.StatusUnsupportedMediaType, "BadRequest", "Content-Type must be application/json")
 	}
 	var in loginRequest
 	body := json.NewDecoder(io.LimitReader(r.Body, loginBytesMax))
 	body.DisallowUnknownFields()
 	if err := body.Decode(&in); err != nil || in.AccessKeyID == "" || in.Secret == "" {
-		return &problem{http.StatusBadRequest, "BadRequest", "the body must be a JSON object with accessKeyId and secret, and sessionToken if the key has one"}
+		return refusal(http.StatusBadRequest, "BadRequest", "the body must be a JSON object with accessKeyId and secret, and sessionToken if the key has one")
 	}
 	from := sourceOf(r, c.o.Access.Proxies)
 	if wait := c.logins.attempt(from); wait > 0 {
 		w.Header().Set("Retry-After", seconds(wait))
-		return &problem{http.StatusTooManyRequests, "TooManyLogins", "too many logins: wait " + seconds(wait) + " s"}
+		return refusal(http.StatusTooManyRequests, "TooManyLogins", "too many logins: wait "+seconds(wait)+" s")
 	}
 	role := c.o.Access.Verify(in.AccessKeyID, in.Secret, in.SessionToken)
 	if role == Nobody {
 		c.o.Log.Warn().Str("remote", r.RemoteAddr).Msg("a login to the console has failed")
-		return &problem{http.StatusUnauthorized, "WrongKey", "there is no such key with this secret that may call every operation, or every one that reads"}
+		return refusal(http.StatusUnauthorized, "WrongKey", "there is no such key with this secret that may call every operation, or every one that reads")
 	}
 	c.logins.right(from)
 	id, who := c.logins.begin(in.AccessKeyID, role)

@@ -39,6 +39,7 @@ func (d *drains) Drains() ops.DrainState { return ops.DrainState{} }
 type noEvents struct{ never chan struct{} }
 
 func (e noEvents) Since(uint64) ([][]byte, uint64, <-chan struct{}) { return nil, 0, e.never }
+func (e noEvents) Watch() func()                                    { return func() {} }
 
 type world struct {
 	*testing.T

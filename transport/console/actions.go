@@ -93,7 +93,7 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 	}
 	k, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), messages.ByOperator(short(q.who.name), reason))
 	if p == nil && k == (kicked{}) {
-		p = &problem{http.StatusNotFound, "NotFound", "the player " + clip(string(player)) + " has no seat there"}
+		p = refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" has no seat there")
 	}
 	if p != nil {
 		return p
@@ -162,6 +162,9 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)
 	}
+	if p := c.everywhere(r, q, "bans"); p != nil || q.text("node") != "" { // who asks kicks
+		return cmp.Or(p, answer(w, struct{}{}))
+	}
 	k, p := c.kickFrom(r.Context(), player, "", b.Cause())
 	if p != nil {
 		return p
@@ -174,11 +177,15 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 
 func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *problem {
 	player := messages.PlayerID(q.text("player"))
-	switch there, err := c.o.Operations.LiftBan(r.Context(), player); {
-	case err != nil:
+	there, err := c.o.Operations.LiftBan(r.Context(), player)
+	if err != nil {
 		return refused(err)
-	case !there:
-		return &problem{http.StatusNotFound, "NotFound", "the player " + clip(string(player)) + " is not banned"}
+	}
+	if p := c.everywhere(r, q, "bans"); p != nil {
+		return p
+	}
+	if !there && q.text("node") == "" {
+		return refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" is not banned")
 	}
 	return answer(w, struct{}{})
 }
@@ -193,7 +200,7 @@ func (c *Console) logLevel(w http.ResponseWriter, _ *http.Request, _ query) *pro
 
 func (c *Console) setLogLevel(w http.ResponseWriter, r *http.Request, q query) *problem {
 	if err := c.o.Operations.SetLogLevel(q.words["level"], short(q.who.name)); err != nil {
-		return &problem{http.StatusConflict, "Conflict", err.Error()}
+		return refusal(http.StatusConflict, "Conflict", err.Error())
 	}
 	return c.logLevel(w, r, q)
 }
@@ -205,7 +212,7 @@ func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *prob
 	case c.profiling <- struct{}{}:
 		defer func() { <-c.profiling }()
 	default:
-		return &problem{http.StatusConflict, "Conflict", "another profile is being taken: try again"}
+		return refusal(http.StatusConflict, "Conflict", "another profile is being taken: try again")
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // a profile may take longer than the read timeout
@@ -219,7 +226,7 @@ func (c *Console) profile(w http.ResponseWriter, r *http.Request, q query) *prob
 	}
 	into := &late{w: w, begin: func() { attach(w, "troupe-cpu.pprof", "application/octet-stream") }}
 	if err := pprof.StartCPUProfile(into); err != nil {
-		return &problem{http.StatusConflict, "Conflict", err.Error()}
+		return refusal(http.StatusConflict, "Conflict", err.Error())
 	}
 	wait := time.NewTimer(length)
 	defer wait.Stop()

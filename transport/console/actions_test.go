@@ -215,7 +215,7 @@ func TestADownloadOfALogIsTold(t *testing.T) {
 	w := newWorld(t, false)
 	var log bytes.Buffer
 	w.console.o.Log = zerolog.New(&log)
-	w.console.o.Logs = func(id messages.GameSessionID, _ int64) (io.ReadCloser, bool, error) {
+	w.console.o.Logs = func(_ context.Context, id messages.GameSessionID, _ int64) (io.ReadCloser, bool, error) {
 		switch id {
 		case "torn":
 			return io.NopCloser(iotest.ErrReader(errors.New("the disk is gone"))), true, nil

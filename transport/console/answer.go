@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,14 +22,19 @@ type problem struct {
 	status  int
 	code    string
 	message string
+	node    string // the node of a cluster that refuses, if it is not this one
 }
 
-func (p *problem) write(w http.ResponseWriter) {
-	writeJSON(w, p.status, map[string]string{"code": p.code, "message": p.message})
+func (c *Console) write(w http.ResponseWriter, p *problem) {
+	writeJSON(w, p.status, map[string]string{"code": p.code, "message": p.message, "node": cmp.Or(p.node, c.nodeName())})
 }
 
 func invalid(format string, args ...any) *problem {
-	return &problem{http.StatusBadRequest, "BadRequest", fmt.Sprintf(format, args...)}
+	return refusal(http.StatusBadRequest, "BadRequest", fmt.Sprintf(format, args...))
+}
+
+func refusal(status int, code, message string) *problem {
+	return &problem{status: status, code: code, message: message}
 }
 
 func refused(err error) *problem {
@@ -44,11 +50,15 @@ func refused(err error) *problem {
 		case messages.Conflict, messages.InvalidGameSessionStatus:
 			status = http.StatusConflict
 		}
-		return &problem{status, codeOf(e.Code), err.Error()}
+		p := refusal(status, codeOf(e.Code), err.Error())
+		if from := (*messages.FromNode)(nil); errors.As(err, &from) {
+			p.node = from.Node
+		}
+		return p
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &problem{http.StatusServiceUnavailable, "TooSlow", "the host did not answer in time"}
+		return refusal(http.StatusServiceUnavailable, "TooSlow", "the host did not answer in time")
 	}
-	return &problem{http.StatusInternalServerError, "Internal", err.Error()}
+	return refusal(http.StatusInternalServerError, "Internal", err.Error())
 }
 
 // codeOf returns an error code as one word, such as NotFound.
@@ -104,6 +114,7 @@ type route struct {
 	serve  func(w http.ResponseWriter, r *http.Request, q query) *problem
 	acts   bool   // whether it changes something
 	open   bool   // whether it needs no login and has a body
+	node   bool   // whether it has the parameter node, which names the node of a cluster that answers
 	name   string // name of the action in logs and events; empty if it is not logged
 }
 
@@ -136,6 +147,7 @@ func (c *Console) table() map[string]map[string]route {
 		for i, text := range params {
 			to.checks[i] = paramOf(text)
 			to.params = append(to.params, to.checks[i].name)
+			to.node = to.node || text == "node"
 		}
 		return to
 	}
@@ -155,7 +167,10 @@ func (c *Console) table() map[string]map[string]route {
 		"logout":       {http.MethodPost: act("", c.logout)},
 		"me":           read(c.me),
 		"openapi.yaml": read(c.openAPI),
-		"overview":     read(c.overview),
+		"overview":     read(c.overview, "node"),
+		"nodes":        read(c.nodes),
+		"node":         read(c.node, "node"),
+		"nodes/forget": {http.MethodPost: act("forget node", c.forget, "id!", "node")},
 		"game-sessions": {
 			http.MethodGet: get(c.gameSessions, "fleet", "alias", "location", "status=ACTIVE|ACTIVATING|TERMINATING|TERMINATED|ERROR|any",
 				"filter", "sort", limit, "next"),
@@ -168,28 +183,28 @@ func (c *Console) table() map[string]map[string]route {
 		"players": {
 			http.MethodGet: get(c.players, "player", "gameSession", "playerSession", "fleet",
 				"status=any|RESERVED|ACTIVE|COMPLETED|TIMEDOUT", limit, "next"),
-			http.MethodPost: act("create player session", c.createPlayerSession, "gameSession!", "player!", "data"),
+			http.MethodPost: act("create player session", c.createPlayerSession, "gameSession!", "player!", "data", "node"),
 		},
-		"connections":  read(c.connections, "sort=queue|rtt|rate|newest", limit),
-		"top":          read(c.top, "sort=rate|queue|rtt|players", limit),
+		"connections":  read(c.connections, "sort=queue|rtt|rate|newest", limit, "node"),
+		"top":          read(c.top, "sort=rate|queue|rtt|players", limit, "node"),
 		"players/kick": {http.MethodPost: act("kick player", c.kick, "player!", "gameSession", "reason")},
 		"bans": {
 			http.MethodGet:    get(c.bans),
-			http.MethodPost:   act("ban player", c.ban, "player!", "seconds!:0:"+strconv.Itoa(banMax), "reason"),
-			http.MethodDelete: act("lift ban", c.liftBan, "player!"),
+			http.MethodPost:   act("ban player", c.ban, "player!", "seconds!:0:"+strconv.Itoa(banMax), "reason", "node"),
+			http.MethodDelete: act("lift ban", c.liftBan, "player!", "node"),
 		},
 		"log-level": {
-			http.MethodGet:  get(c.logLevel),
-			http.MethodPost: act("set log level", c.setLogLevel, "level!=debug|info|warn|error"),
+			http.MethodGet:  get(c.logLevel, "node"),
+			http.MethodPost: act("set log level", c.setLogLevel, "level!=debug|info|warn|error", "node"),
 		},
 		"profile":             {http.MethodPost: act("take profile", c.profile, "kind=cpu|heap|goroutine|allocs", "seconds:10:120")},
-		"connections/closed":  read(c.closedConnections, "player", "by=any|host|client|network", limit),
+		"connections/closed":  read(c.closedConnections, "player", "by=any|host|client|network", limit, "node"),
 		"aliases":             read(c.aliases),
 		"locations":           read(c.locations),
 		"fleet/events":        read(c.fleetEvents, "id!", limit),
 		"placement":           read(c.placement, "id!"),
-		"settings":            read(c.settings),
-		"listeners":           read(c.listeners),
+		"settings":            read(c.settings, "node"),
+		"listeners":           read(c.listeners, "node"),
 		"fleets":              read(c.fleets),
 		"scripts":             read(c.scripts),
 		"queues":              read(c.queues),
@@ -199,27 +214,37 @@ func (c *Console) table() map[string]map[string]route {
 		"matchmaking/why":     read(c.whyTicket, "ticket!"),
 		"placement/cancel":    {http.MethodPost: act("cancel placement", c.cancelPlacement, "id!")},
 		"drain": {
-			http.MethodGet:    get(c.drainState),
-			http.MethodPost:   act("drain", c.drain, "grace"),
-			http.MethodDelete: act("cancel drain", c.cancelDrain),
+			http.MethodGet:    get(c.drainState, "node"),
+			http.MethodPost:   act("drain", c.drain, "grace", "node"),
+			http.MethodDelete: act("cancel drain", c.cancelDrain, "node"),
 		},
-		"events": read(c.events),
+		"events":        read(c.events),
+		"events/recent": read(c.recentEvents, "node"),
 	}
 }
 
 // api handles a request below prefix.
 func (c *Console) api(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
-	if p := c.route(w, r); p != nil {
-		p.write(w)
+	to, p := c.routeOf(r, w)
+	who := caller{}
+	if p == nil && !to.open {
+		who, p = c.identify(r)
+	}
+	if p == nil {
+		p = c.handle(w, r, to, who)
+	}
+	if p != nil {
+		c.write(w, p)
 	}
 }
 
-func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
+// routeOf returns the route of a request.
+func (c *Console) routeOf(r *http.Request, w http.ResponseWriter) (route, *problem) {
 	path := strings.TrimPrefix(r.URL.Path, prefix)
 	methods, ok := c.routes[path]
 	if !ok {
-		return &problem{http.StatusNotFound, "UnknownPath", "there is no " + prefix + clip(path) + "; " + prefix + "openapi.yaml lists all"}
+		return route{}, refusal(http.StatusNotFound, "UnknownPath", "there is no "+prefix+clip(path)+"; "+prefix+"openapi.yaml lists all")
 	}
 	to, ok := methods[r.Method]
 	if !ok {
@@ -229,28 +254,31 @@ func (c *Console) route(w http.ResponseWriter, r *http.Request) *problem {
 		}
 		slices.Sort(allowed)
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return &problem{http.StatusMethodNotAllowed, "MethodNotAllowed", "use " + strings.Join(allowed, " or ") + " here"}
+		return route{}, refusal(http.StatusMethodNotAllowed, "MethodNotAllowed", "use "+strings.Join(allowed, " or ")+" here")
 	}
+	return to, nil
+}
+
+// handle answers an allowed request.
+func (c *Console) handle(w http.ResponseWriter, r *http.Request, to route, who caller) *problem {
 	if !to.open && r.ContentLength != 0 {
 		return invalid("send no body: all parameters stand in the query")
 	}
-	q := query{}
-	if !to.open {
-		who, p := c.identify(r)
-		if p != nil {
+	q := query{who: who}
+	if to.acts {
+		if p := who.mayAct(r, to.name != ""); p != nil {
 			return p
 		}
-		if to.acts {
-			if p := who.mayAct(r, to.name != ""); p != nil {
-				return p
-			}
-		}
-		q.who = who
 	}
 	if p := q.read(r.URL.RawQuery, to.params); p != nil {
 		return p
 	}
 	p := q.check(to.checks)
+	if p == nil && to.node {
+		if done, p := c.elsewhere(w, r, q); done { // the other node reports the action
+			return p
+		}
+	}
 	if to.name != "" {
 		defer func() { c.report(r, to.name, q, p) }()
 	}
@@ -329,7 +357,7 @@ func (q *query) check(params []param) *problem {
 
 // unknown returns the error for a list whose filter names a missing resource.
 func unknown(kind, name string) *problem {
-	return &problem{http.StatusNotFound, "NotFound", "there is no " + kind + " " + clip(name)}
+	return refusal(http.StatusNotFound, "NotFound", "there is no "+kind+" "+clip(name))
 }
 
 // clip shortens a caller's text for a response or a log line.

@@ -39,15 +39,29 @@ const (
 
 // connections lists the players of running game sessions who are in the game or connected.
 func (c *Console) connections(w http.ResponseWriter, r *http.Request, q query) *problem {
+	by, limit := q.words["sort"], q.numbers["limit"]
 	all, games, p := c.crowdNow(r)
 	if p != nil {
 		return p
 	}
-	return answer(w, struct {
-		Connections []player `json:"connections"`
-		Matched     int      `json:"matched"`
-		Silent      int      `json:"silent"` // game sessions that did not respond; their players are missing
-	}{firstPlayers(all, q.words["sort"], q.numbers["limit"]), len(all), silentOf(games)})
+	list := connectionList{firstPlayers(all, by, limit), len(all), silentOf(games), []string{}}
+	if q.text("node") == "" {
+		var others []connectionList
+		others, list.SilentNodes = gather[connectionList](r.Context(), c, r.Method, "connections", q)
+		for _, o := range others {
+			list.Connections = append(list.Connections, o.Connections...)
+			list.Matched, list.Silent = list.Matched+o.Matched, list.Silent+o.Silent
+		}
+		list.Connections = firstPlayers(list.Connections, by, limit)
+	}
+	return answer(w, list)
+}
+
+type connectionList struct {
+	Connections []player `json:"connections"`
+	Matched     int      `json:"matched"`
+	Silent      int      `json:"silent"`      // game sessions that did not respond; their players are missing
+	SilentNodes []string `json:"silentNodes"` // nodes that did not answer; their players are missing
 }
 
 func silentOf(games []busyGame) (n int) {
@@ -72,7 +86,7 @@ func firstPlayers(all []player, by string, limit int) []player {
 		case "rate":
 			order = cmp.Compare(b.rate(), a.rate())
 		default:
-			order = b.Created.Compare(*a.Created)
+			order = timeIn(b.Created).Compare(timeIn(a.Created))
 		}
 		return cmp.Or(order, cmp.Compare(a.PlayerSession, b.PlayerSession))
 	})
@@ -99,7 +113,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	if t.all != nil && time.Since(t.at) < t.good {
 		return t.all, t.games, nil
 	}
-	active, p := c.active(r, "")
+	active, p := c.activeOf(r, c.local(), "")
 	if p != nil {
 		return nil, nil, p
 	}
@@ -120,7 +134,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			state, silent, err := c.inspect(ctx, g.ID)
+			state, silent, err := c.inspect(ctx, c.local(), g.ID)
 			if err != nil && ctx.Err() == nil { // the game session has ended meanwhile
 				return
 			}
@@ -135,7 +149,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 			first := len(all)
 			for i := range state.Players {
 				if p := &state.Players[i]; (p.InGame || p.Attached) && len(all) < crowdMax {
-					shown, n := shownPlayer(g.ID, p), traffic{p.Received, p.Sent}
+					shown, n := shownPlayer(g.ID, g.Node, p), traffic{p.Received, p.Sent}
 					shown.rates(t.totals[p.ID], n, seconds)
 					all, totals[p.ID] = append(all, shown), n
 				}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"embed"
 	"io"
 	"io/fs"
@@ -21,11 +22,15 @@ type Events interface {
 	// Since returns stored events from number n on, as JSON, and the number that follows them. The channel
 	// more is closed when there are further events. If more is nil, there will be none.
 	Since(n uint64) (events [][]byte, next uint64, more <-chan struct{})
+	// Watch says that somebody reads the events, until leave is called. In a cluster, the events of the other nodes
+	// come only then.
+	Watch() (leave func())
 }
 
 // Options configures a Console. Every field is required unless its comment says otherwise.
 type Options struct {
 	Backend    messages.Doer
+	Cluster    Cluster // nil: the host has no cluster
 	Counters   *counters.Set
 	Events     Events
 	Drains     ops.Drainer
@@ -36,7 +41,7 @@ type Options struct {
 	// Logs opens the log of a game session with shortened player session ids. If bytes is 0, it returns the
 	// complete log, otherwise the lines in its last bytes. whole reports whether these are all lines. The
 	// error is fs.ErrNotExist if there is no log.
-	Logs func(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error)
+	Logs func(ctx context.Context, id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error)
 	// GameURLs returns the addresses that players' browsers connect to: ws://, then wss://. It leaves out
 	// listeners that are off.
 	GameURLs func() []string

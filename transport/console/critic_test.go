@@ -53,6 +53,8 @@ type eventsOf struct {
 	more chan struct{}
 }
 
+func (e *eventsOf) Watch() func() { return func() {} }
+
 func (e *eventsOf) Since(n uint64) ([][]byte, uint64, <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -101,6 +104,7 @@ func (h *hub) send(frame []byte) {
 // run sends events, starting with number next, until the last listener has left. A new listener may receive
 // some recent events twice.
 func (h *hub) run(stop <-chan struct{}, next uint64) {
+	defer h.c.o.Events.Watch()()
 	beat := time.NewTicker(tick)
 	defer beat.Stop()
 	for {
@@ -122,7 +126,7 @@ func (h *hub) run(stop <-chan struct{}, next uint64) {
 			return
 		case <-more: // more is nil after the last event
 		case <-beat.C:
-			if text, err := json.Marshal(h.c.sample()); err == nil {
+			if text, err := json.Marshal(h.c.sampleAll(context.Background())); err == nil {
 				h.send(frameOf("overview", text))
 			}
 		}
@@ -158,12 +162,53 @@ func (c *Console) recent() [][]byte {
 	}
 }
 
+// recentEvents lists the recent events of this host alone.
+func (c *Console) recentEvents(w http.ResponseWriter, _ *http.Request, _ query) *problem {
+	list := recentList{Events: []string{}}
+	for _, e := range c.recent() {
+		list.Events = append(list.Events, string(ops.ShortIDs(e)))
+	}
+	return answer(w, list)
+}
+
+type recentList struct {
+	Events []string `json:"events"` // JSON
+}
+
+// recentOfAll returns the recent events of all nodes, in the order of their times.
+func (c *Console) recentOfAll(ctx context.Context, q query) [][]byte {
+	all := c.recent()
+	others, _ := gather[recentList](ctx, c, http.MethodGet, "events/recent", query{who: q.who})
+	if len(others) == 0 {
+		return all
+	}
+	for _, o := range others {
+		for _, e := range o.Events {
+			all = append(all, []byte(e))
+		}
+	}
+	seen := make(map[string]bool)
+	all = slices.DeleteFunc(all, func(e []byte) bool { // followed events are there twice
+		id := about(e).ID
+		known := seen[id]
+		seen[id] = true
+		return known && id != ""
+	})
+	slices.SortStableFunc(all, func(a, b []byte) int { return cmp.Compare(about(a).Time, about(b).Time) })
+	return all[max(0, len(all)-recentMax):]
+}
+
+func about(event []byte) (e struct{ ID, Time string }) {
+	_ = json.Unmarshal(event, &e) // without them, both are empty
+	return e
+}
+
 // events streams recent events, then each new event, and an overview every second.
 func (c *Console) events(w http.ResponseWriter, r *http.Request, q query) *problem {
 	listener, ok := c.hub.enter()
 	if !ok {
 		w.Header().Set("Retry-After", "5")
-		return &problem{http.StatusServiceUnavailable, "TooManyListeners", fmt.Sprintf("there are %d listeners, or the host stops: try again", listenersMax)}
+		return refusal(http.StatusServiceUnavailable, "TooManyListeners", fmt.Sprintf("there are %d listeners, or the host stops: try again", listenersMax))
 	}
 	defer c.hub.leave(listener)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -175,12 +220,12 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request, q query) *probl
 		_, err := w.Write(frame)
 		return err == nil && control.Flush() == nil
 	}
-	for _, e := range c.recent() {
+	for _, e := range c.recentOfAll(r.Context(), q) {
 		if !send(frameOf("recent", ops.ShortIDs(e))) {
 			return nil
 		}
 	}
-	if text, err := json.Marshal(c.sample()); err != nil || !send(frameOf("overview", text)) {
+	if text, err := json.Marshal(c.sampleAll(r.Context())); err != nil || !send(frameOf("overview", text)) {
 		return nil
 	}
 	for {

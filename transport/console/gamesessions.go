@@ -19,6 +19,7 @@ type gameSession struct {
 	Name           string            `json:"name"`
 	FleetID        string            `json:"fleetId"`
 	Location       string            `json:"location"`
+	Node           string            `json:"node"`    // the node of a cluster that runs it, or ran it; empty without a cluster
 	Address        string            `json:"address"` // IP address and port that players get
 	Status         string            `json:"status"`
 	StatusReason   string            `json:"statusReason"`
@@ -35,7 +36,7 @@ type gameSession struct {
 
 func shownGameSession(g *messages.GameSession) gameSession {
 	s := gameSession{
-		ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Status: g.Status.String(), StatusReason: g.StatusReason,
+		ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Node: g.Node, Status: g.Status.String(), StatusReason: g.StatusReason,
 		EndText: g.EndText, Players: g.CurrentPlayers, MaxPlayers: g.MaxPlayers, AcceptsPlayers: g.AcceptsPlayers, CreatorID: g.CreatorID,
 		Properties: map[string]string{}, ScriptVersion: g.ScriptVersion, Created: timeOf(g.Created), Terminated: timeOf(g.Terminated),
 	}
@@ -60,7 +61,7 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 		after = &messages.GameSessionPosition{Absent: at.Absent, Number: at.Number, Text: string(at.Text), ID: at.ID, Cut: at.Cut}
 	}
 	wanted, _ := messages.ParseGameSessionStatus(q.words["status"]) // 0 means any status
-	found, p := c.find(r, messages.FindGameSessions{
+	found, p := find(r, c.o.Backend, messages.FindGameSessions{
 		FleetID: messages.FleetID(q.text("fleet")), AliasID: messages.AliasID(q.text("alias")), Location: q.text("location"), Status: wanted,
 		Filter: q.text("filter"), Sort: cmp.Or(q.text("sort"), "creationTimeMillis DESC"), After: after, Limit: q.numbers["limit"], TextMax: nextTextMax,
 	})
@@ -111,7 +112,7 @@ func placeIn[T any](q query) (*T, *problem) {
 	return at, nil
 }
 
-func (c *Console) find(r *http.Request, q messages.FindGameSessions) (messages.FoundGameSessions, *problem) {
+func find(r *http.Request, from messages.Doer, q messages.FindGameSessions) (messages.FoundGameSessions, *problem) {
 	if q.FleetID != "" && q.AliasID != "" {
 		return messages.FoundGameSessions{}, invalid("give fleet or alias, not both")
 	}
@@ -121,7 +122,7 @@ func (c *Console) find(r *http.Request, q messages.FindGameSessions) (messages.F
 	if _, err := search.ParseSort(q.Sort); q.Sort != "" && err != nil {
 		return messages.FoundGameSessions{}, invalid("sort: %v", err)
 	}
-	found, err := messages.Do(r.Context(), c.o.Backend, q)
+	found, err := messages.Do(r.Context(), from, q)
 	if err != nil {
 		return found, refused(err)
 	}
@@ -129,7 +130,11 @@ func (c *Console) find(r *http.Request, q messages.FindGameSessions) (messages.F
 }
 
 func (c *Console) active(r *http.Request, fleet messages.FleetID) ([]*messages.GameSession, *problem) {
-	found, p := c.find(r, messages.FindGameSessions{FleetID: fleet, Status: messages.GameSessionActive})
+	return c.activeOf(r, c.o.Backend, fleet)
+}
+
+func (c *Console) activeOf(r *http.Request, from messages.Doer, fleet messages.FleetID) ([]*messages.GameSession, *problem) {
+	found, p := find(r, from, messages.FindGameSessions{FleetID: fleet, Status: messages.GameSessionActive})
 	return found.GameSessions, p
 }
 
@@ -137,6 +142,7 @@ type player struct {
 	GameSessionID string     `json:"gameSessionId"`
 	PlayerSession string     `json:"playerSession"` // shortened
 	PlayerID      string     `json:"playerId"`
+	Node          string     `json:"node"` // that of the game session
 	Status        string     `json:"status"`
 	State         string     `json:"state"` // reserved, attached, detached or gone
 	Peer          int        `json:"peer"`  // 0 before the first login
@@ -158,9 +164,9 @@ type player struct {
 	Terminated    *time.Time `json:"terminated"`
 }
 
-func shownPlayer(game messages.GameSessionID, p *messages.PlayerState) player {
+func shownPlayer(game messages.GameSessionID, node string, p *messages.PlayerState) player {
 	s := player{
-		GameSessionID: string(game), PlayerSession: "psess-" + p.ID.Short(), PlayerID: string(p.PlayerID), Status: p.Status.String(), State: stateOf(p),
+		GameSessionID: string(game), PlayerSession: "psess-" + p.ID.Short(), PlayerID: string(p.PlayerID), Node: node, Status: p.Status.String(), State: stateOf(p),
 		Peer: int(p.Peer), Transport: p.Transport, Fast: p.Fast, Waiting: p.Waiting, Unconfirmed: p.Unconfirmed, QueueBytes: p.QueueBytes, Slow: p.Slow,
 		MessagesIn: p.Received, MessagesOut: p.Sent,
 		Reason: p.Reason, ReasonAt: timeOf(p.ReasonAt), Created: timeOf(p.Created), Terminated: timeOf(p.Terminated),
@@ -198,7 +204,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		return refused(err)
 	}
 	state := new(messages.GameSessionState)
-	inspected, silent, err := c.inspect(r.Context(), id)
+	inspected, silent, err := c.inspect(r.Context(), c.o.Backend, id)
 	if g.Status == messages.GameSessionTerminated {
 		silent = false
 		if err == nil {
@@ -222,7 +228,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 		Silent  bool     `json:"silent"` // the game session is running but did not respond; its players are from their records
 	}{shownGameSession(g), []player{}, []group{}, shownMoments(state.Moments), silent}
 	for i := range state.Players {
-		out.PlayerList = append(out.PlayerList, shownPlayer(id, &state.Players[i]))
+		out.PlayerList = append(out.PlayerList, shownPlayer(id, g.Node, &state.Players[i]))
 	}
 	if len(state.Players) == 0 { // the game session has ended or is silent: use the records
 		records, err := messages.Do(r.Context(), c.o.Backend, messages.PlayerSessionQuery{GameSessionID: id})
@@ -245,7 +251,7 @@ func (c *Console) gameSession(w http.ResponseWriter, r *http.Request, q query) *
 
 // recordedPlayer converts a player session for which only the record is available.
 func recordedPlayer(s *messages.PlayerSession) player {
-	p := shownPlayer(s.GameSessionID, &messages.PlayerState{ID: s.ID, PlayerID: s.PlayerID, Status: s.Status, Created: s.Created, Terminated: s.Terminated})
+	p := shownPlayer(s.GameSessionID, s.Node, &messages.PlayerState{ID: s.ID, PlayerID: s.PlayerID, Status: s.Status, Created: s.Created, Terminated: s.Terminated})
 	if s.Status == messages.PlayerSessionActive {
 		p.State = "active"
 	}

@@ -14,10 +14,10 @@ const answerMax = 2 * time.Second
 
 // inspect returns the state of a game session. If the game session does not respond in time, the state is
 // empty and silent is true.
-func (c *Console) inspect(ctx context.Context, id messages.GameSessionID) (state *messages.GameSessionState, silent bool, err error) {
+func (c *Console) inspect(ctx context.Context, from messages.Doer, id messages.GameSessionID) (state *messages.GameSessionState, silent bool, err error) {
 	soon, cancel := context.WithTimeout(ctx, answerMax)
 	defer cancel()
-	state, err = messages.Do(soon, c.o.Backend, messages.InspectGameSession{ID: id})
+	state, err = messages.Do(soon, from, messages.InspectGameSession{ID: id})
 	if isSilent(ctx, err) {
 		return new(messages.GameSessionState), true, nil
 	}

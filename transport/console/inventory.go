@@ -36,6 +36,7 @@ func (c *Console) listeners(w http.ResponseWriter, _ *http.Request, _ query) *pr
 
 type closedConnection struct {
 	At            *time.Time `json:"at"`
+	Node          string     `json:"node"`
 	LastedSeconds float64    `json:"lastedSeconds"`
 	Transport     string     `json:"transport"`
 	Address       string     `json:"address"`
@@ -47,8 +48,36 @@ type closedConnection struct {
 	Detail        string     `json:"detail"`
 }
 
+type closedList struct {
+	Connections []closedConnection `json:"connections"`
+	Matched     int                `json:"matched"`
+	SilentNodes []string           `json:"silentNodes"` // nodes that did not answer; their connections are missing
+}
+
 // closedConnections lists the most recently closed connections, of all players or of one.
-func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q query) *problem {
+func (c *Console) closedConnections(w http.ResponseWriter, r *http.Request, q query) *problem {
+	list := c.closedHere(q)
+	if q.text("node") == "" {
+		var others []closedList
+		others, list.SilentNodes = gather[closedList](r.Context(), c, r.Method, "connections/closed", q)
+		for _, o := range others {
+			list.Connections, list.Matched = append(list.Connections, o.Connections...), list.Matched+o.Matched
+		}
+		slices.SortStableFunc(list.Connections, func(a, b closedConnection) int { return timeIn(b.At).Compare(timeIn(a.At)) })
+		list.Connections = list.Connections[:min(len(list.Connections), q.numbers["limit"])]
+	}
+	return answer(w, list)
+}
+
+// timeIn is the inverse of timeOf.
+func timeIn(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+func (c *Console) closedHere(q query) closedList {
 	by, limit := q.words["by"], q.numbers["limit"]
 	all, matched := []closedConnection{}, 0
 	for _, one := range c.o.Operations.ClosedConnections() {
@@ -59,7 +88,7 @@ func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q qu
 			continue
 		}
 		shown := closedConnection{
-			At: timeOf(one.At), LastedSeconds: one.Lasted.Seconds(), Transport: one.Transport, Address: one.Address.String(), PlayerID: string(one.PlayerID),
+			At: timeOf(one.At), Node: c.nodeName(), LastedSeconds: one.Lasted.Seconds(), Transport: one.Transport, Address: one.Address.String(), PlayerID: string(one.PlayerID),
 			Peer: int(one.Peer), Reason: one.Reason, By: one.By, Detail: one.Detail,
 		}
 		if one.PlayerSession != "" {
@@ -67,10 +96,7 @@ func (c *Console) closedConnections(w http.ResponseWriter, _ *http.Request, q qu
 		}
 		all = append(all, shown)
 	}
-	return answer(w, struct {
-		Connections []closedConnection `json:"connections"`
-		Matched     int                `json:"matched"`
-	}{all, matched})
+	return closedList{all, matched, []string{}}
 }
 
 type alias struct {

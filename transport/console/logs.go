@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -15,8 +16,8 @@ import (
 
 const tailBytes = 512 << 10 // maximum bytes that are read for the last lines of a log; pages request them every two seconds
 
-func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
-	log, whole, p := c.openLog(q, tailBytes)
+func (c *Console) gameSessionLog(w http.ResponseWriter, r *http.Request, q query) *problem {
+	log, whole, p := c.openLog(r.Context(), q, tailBytes)
 	if p != nil {
 		return p
 	}
@@ -38,8 +39,8 @@ func (c *Console) gameSessionLog(w http.ResponseWriter, _ *http.Request, q query
 
 const downloadWriteTimeout = 30 * time.Second // maximum time without progress of a download
 
-func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *problem {
-	log, _, p := c.openLog(q, 0)
+func (c *Console) downloadLog(w http.ResponseWriter, r *http.Request, q query) *problem {
+	log, _, p := c.openLog(r.Context(), q, 0)
 	if p != nil {
 		return p
 	}
@@ -59,11 +60,11 @@ func (c *Console) downloadLog(w http.ResponseWriter, _ *http.Request, q query) *
 	}
 }
 
-func (c *Console) openLog(q query, bytes int64) (log io.ReadCloser, whole bool, p *problem) {
-	log, whole, err := c.o.Logs(messages.GameSessionID(q.text("id")), bytes)
+func (c *Console) openLog(ctx context.Context, q query, bytes int64) (log io.ReadCloser, whole bool, p *problem) {
+	log, whole, err := c.o.Logs(ctx, messages.GameSessionID(q.text("id")), bytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, false, &problem{http.StatusNotFound, "NotFound", "there is no log of this game session"}
+		return nil, false, refusal(http.StatusNotFound, "NotFound", "there is no log of this game session")
 	case err != nil:
 		return nil, false, refused(err)
 	}

@@ -13,8 +13,11 @@ import (
 )
 
 type overview struct {
-	At            time.Time        `json:"at"`
-	Version       string           `json:"version"`
+	At      time.Time `json:"at"`
+	Version string    `json:"version"`
+	Node    string    `json:"node"` // the node that answers; empty without a cluster
+	// Nodes is the number of nodes whose figures are added up; 0 without a cluster. Latencies are those of the slowest.
+	Nodes         int              `json:"nodes"`
 	UptimeSeconds float64          `json:"uptimeSeconds"`
 	Draining      bool             `json:"draining"`
 	Players       map[string]int64 `json:"players"`      // by state
@@ -114,7 +117,7 @@ func (c *Console) sample() *overview {
 func (c *Console) look() *overview {
 	n := c.o.Counters
 	o := &overview{
-		At: time.Now().UTC(), Version: c.o.Version, UptimeSeconds: math.Floor(time.Since(c.began).Seconds()), Draining: n.Draining.Load() > 0,
+		At: time.Now().UTC(), Version: c.o.Version, Node: c.nodeName(), UptimeSeconds: math.Floor(time.Since(c.began).Seconds()), Draining: n.Draining.Load() > 0,
 		Players: values(&n.Players), GameSessions: values(&n.GameSessions), Connections: values(&n.Connections),
 		Totals: totals{
 			MessagesIn: n.MessagesIn.Total(), MessagesDelivered: n.Delivered.Total(), BytesIn: n.BytesIn.Total(), BytesOut: n.BytesOut.Total(),
@@ -163,8 +166,11 @@ func ratesOf(a, b *overview, seconds float64) *rates {
 	}
 }
 
-func (c *Console) overview(w http.ResponseWriter, _ *http.Request, _ query) *problem {
-	return answer(w, c.sample())
+func (c *Console) overview(w http.ResponseWriter, r *http.Request, q query) *problem {
+	if q.text("node") != "" {
+		return answer(w, c.sample())
+	}
+	return answer(w, c.sampleAll(r.Context()))
 }
 
 // me describes the caller, and has the CSRF token that a browser must send with an action.
@@ -174,10 +180,11 @@ type me struct {
 	CSRFToken string     `json:"csrfToken"`
 	Expires   *time.Time `json:"expires"` // expiry of the login; null without a login
 	Version   string     `json:"version"`
+	Node      string     `json:"node"` // the node that answers; empty without a cluster
 }
 
 func (c *Console) describe(who caller) me {
-	m := me{Name: who.name, Role: who.role.String(), CSRFToken: who.csrf, Version: c.o.Version}
+	m := me{Name: who.name, Role: who.role.String(), CSRFToken: who.csrf, Version: c.o.Version, Node: c.nodeName()}
 	if !who.expires.IsZero() {
 		m.Expires = &who.expires
 	}
@@ -213,7 +220,7 @@ func (c *Console) drain(w http.ResponseWriter, r *http.Request, q query) *proble
 
 func (c *Console) cancelDrain(w http.ResponseWriter, r *http.Request, q query) *problem {
 	if err := c.o.Drains.CancelDrain(r.Context()); err != nil {
-		return &problem{http.StatusConflict, "Conflict", err.Error()}
+		return refusal(http.StatusConflict, "Conflict", err.Error())
 	}
 	return c.drainState(w, r, q)
 }

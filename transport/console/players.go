@@ -176,13 +176,13 @@ func after(all []placed, behind *place) []placed {
 func (c *Console) withState(ctx context.Context, s *messages.PlayerSession, states map[messages.GameSessionID]*messages.GameSessionState) player {
 	state, asked := states[s.GameSessionID]
 	if !asked {
-		state, _, _ = c.inspect(ctx, s.GameSessionID)
+		state, _, _ = c.inspect(ctx, c.o.Backend, s.GameSessionID)
 		states[s.GameSessionID] = state
 	}
 	if state != nil {
 		for i := range state.Players {
 			if state.Players[i].ID == s.ID {
-				return shownPlayer(s.GameSessionID, &state.Players[i])
+				return shownPlayer(s.GameSessionID, s.Node, &state.Players[i])
 			}
 		}
 	}

@@ -60,7 +60,16 @@ type seat struct {
 // createPlayerSession reserves a player session for the operator. Without a login, it expires after 60 s
 // (service-api.md 2.7).
 func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q query) *problem {
-	made, err := messages.Do(r.Context(), c.o.Backend, messages.CreatePlayerSessions{
+	if c.o.Cluster != nil && q.text("node") == "" { // the node of the game session knows its own addresses
+		g, err := messages.Do(r.Context(), c.o.Backend, messages.GameSessionQuery{ID: messages.GameSessionID(q.text("gameSession"))})
+		if err != nil {
+			return refused(err)
+		}
+		if g.Node != c.nodeName() {
+			return c.passOn(w, r, q, g.Node)
+		}
+	}
+	made, err := messages.Do(r.Context(), c.local(), messages.CreatePlayerSessions{
 		GameSessionID: messages.GameSessionID(q.text("gameSession")),
 		Players:       []messages.NewPlayer{{PlayerID: messages.PlayerID(q.text("player")), PlayerData: q.text("data")}},
 	})

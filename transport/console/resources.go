@@ -187,6 +187,7 @@ type placement struct {
 	MaxPlayers    int        `json:"maxPlayers"`
 	GameSessionID string     `json:"gameSessionId"`
 	Location      string     `json:"location"`
+	Node          string     `json:"node"` // that of the game session
 	Started       *time.Time `json:"started"`
 	Ended         *time.Time `json:"ended"`    // null while it is PENDING
 	TimesOut      *time.Time `json:"timesOut"` // null after it has ended
@@ -195,7 +196,7 @@ type placement struct {
 func shownPlacement(p messages.PlacementState) placement {
 	return placement{
 		ID: string(p.Request.ID), Queue: string(p.Request.Queue), Status: p.Status.String(), Waits: p.Waits, Players: len(p.Request.Players),
-		MaxPlayers: p.Request.MaxPlayers, GameSessionID: string(p.GameSessionID), Location: p.Location, Started: timeOf(p.Started), Ended: timeOf(p.Ended), TimesOut: timeOf(p.TimesOut),
+		MaxPlayers: p.Request.MaxPlayers, GameSessionID: string(p.GameSessionID), Location: p.Location, Node: p.Node, Started: timeOf(p.Started), Ended: timeOf(p.Ended), TimesOut: timeOf(p.TimesOut),
 	}
 }
 

@@ -15,6 +15,7 @@ type busyGame struct {
 	Name          string   `json:"name"`
 	FleetID       string   `json:"fleetId"`
 	Location      string   `json:"location"`
+	Node          string   `json:"node"`
 	Seats         int      `json:"seats"` // number of player sessions RESERVED or ACTIVE
 	MaxPlayers    int      `json:"maxPlayers"`
 	Attached      int      `json:"attached"`
@@ -48,7 +49,7 @@ func (p *player) rate() float64 { return valueOf(p.InPerSecond) + valueOf(p.OutP
 
 // busy sums up the players of a game session. known says whether their rates are known.
 func busy(g *messages.GameSession, players []player, known bool) busyGame {
-	b := busyGame{ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Seats: g.CurrentPlayers, MaxPlayers: g.MaxPlayers}
+	b := busyGame{ID: string(g.ID), Name: g.Name, FleetID: string(g.FleetID), Location: g.Location, Node: g.Node, Seats: g.CurrentPlayers, MaxPlayers: g.MaxPlayers}
 	var (
 		in, out float64
 		trips   []float64
@@ -79,14 +80,19 @@ func busy(g *messages.GameSession, players []player, known bool) busyGame {
 	return b
 }
 
-// top lists running game sessions and their players, both sorted by the same criterion.
-func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem {
-	by, limit := q.words["sort"], q.numbers["limit"]
-	all, games, p := c.crowdNow(r)
-	if p != nil {
-		return p
-	}
-	games = append([]busyGame{}, games...)
+// topList is the busiest game sessions and players.
+type topList struct {
+	GameSessions        []busyGame `json:"gameSessions"`
+	GameSessionsRunning int        `json:"gameSessionsRunning"`
+	GameSessionsSilent  int        `json:"gameSessionsSilent"` // game sessions that did not respond; their players are missing
+	Players             []player   `json:"players"`
+	PlayersInGame       int        `json:"playersInGame"`
+	SilentNodes         []string   `json:"silentNodes"` // nodes that did not answer; their game sessions are missing
+}
+
+// first sorts both lists by the same criterion, and returns the first limit of each.
+func (t topList) first(by string, limit int) topList {
+	games := slices.Clone(t.GameSessions)
 	slices.SortFunc(games, func(a, b busyGame) int {
 		order := 0
 		switch by {
@@ -102,11 +108,27 @@ func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if by == "players" {
 		by = "rate"
 	}
-	return answer(w, struct {
-		GameSessions        []busyGame `json:"gameSessions"`
-		GameSessionsRunning int        `json:"gameSessionsRunning"`
-		GameSessionsSilent  int        `json:"gameSessionsSilent"` // game sessions that did not respond; their players are missing
-		Players             []player   `json:"players"`
-		PlayersInGame       int        `json:"playersInGame"`
-	}{games[:min(limit, len(games))], len(games), silentOf(games), firstPlayers(all, by, limit), len(all)})
+	t.GameSessions, t.Players = games[:min(limit, len(games))], firstPlayers(t.Players, by, limit)
+	return t
+}
+
+// top lists running game sessions and their players. Each node answers with its own first ones.
+func (c *Console) top(w http.ResponseWriter, r *http.Request, q query) *problem {
+	all, games, p := c.crowdNow(r)
+	if p != nil {
+		return p
+	}
+	list := topList{append([]busyGame{}, games...), len(games), silentOf(games), all, len(all), []string{}}
+	if q.text("node") == "" {
+		var others []topList
+		others, list.SilentNodes = gather[topList](r.Context(), c, r.Method, "top", q)
+		list.Players = slices.Clip(list.Players) // the cached list must not change
+		for _, o := range others {
+			list.GameSessions, list.Players = append(list.GameSessions, o.GameSessions...), append(list.Players, o.Players...)
+			list.GameSessionsRunning += o.GameSessionsRunning
+			list.GameSessionsSilent += o.GameSessionsSilent
+			list.PlayersInGame += o.PlayersInGame
+		}
+	}
+	return answer(w, list.first(q.words["sort"], q.numbers["limit"]))
 }

@@ -13,6 +13,7 @@ import (
 type Dispatcher struct {
 	o       Options
 	stream  *stream
+	watch   watch
 	current atomic.Pointer[deliveries]
 
 	mu     sync.Mutex // held by Replace and Close
@@ -31,12 +32,15 @@ func New(o Options) (*Dispatcher, error) {
 
 // Post delivers an event that is already in the outbox. It never blocks.
 func (d *Dispatcher) Post(e messages.Event) {
-	d.stream.publish(&e, origin{d.o.Region, d.o.Account}.render)
+	d.publish(&e)
 	d.current.Load().post(e)
 }
 
 // ServeHTTP serves GET /events.
-func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
+func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer d.Watch()()
+	d.stream.serve(w, r)
+}
 
 // Replace replaces the sinks. Running deliveries may finish until ctx ends. Undelivered events then go to the
 // new sinks that subscribe to them and have not received them. If the new sinks are invalid, or after Close,
@@ -63,6 +67,7 @@ func (d *Dispatcher) Close(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
+	d.watch.close()
 	d.stream.close()
 	d.current.Load().close(ctx)
 }

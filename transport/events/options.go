@@ -126,6 +126,10 @@ type Options struct {
 	Outbox          Outbox // stores events until every sink has received them; required
 	Log             zerolog.Logger
 	Counters        *counters.Set // required
+	Node            string        // name of this node, which the stream shows; empty: the host has no cluster
+	// Follow adds the events of the other nodes of a cluster, until ctx ends. It is called while somebody reads the
+	// stream. Nil: the host has no cluster.
+	Follow func(ctx context.Context)
 	// DialContext opens connections to webhooks. Nil means the network of the operating system.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/coord"
 )
 
 const (
@@ -45,25 +46,36 @@ type shown struct {
 	arn, typ string
 	id       string
 	frame    []byte
+	followed bool // another node has published it
 }
 
 func newStream(o StreamOptions) *stream {
 	return &stream{own: o.Own, most: cmp.Or(o.Buffer, defaultBuffer), more: make(chan struct{})}
 }
 
-func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte) {
-	if !e.Kind.Vendor() && e.Kind != messages.EventOperator && !s.own {
+// publish shows an event of this host to readers.
+func (d *Dispatcher) publish(e *messages.Event) {
+	if !e.Kind.Vendor() && e.Kind != messages.EventOperator && !d.stream.own {
 		return
 	}
-	id := publicID(e)
-	oneLine := strings.NewReplacer("\r", " ", "\n", " ").Replace(e.Type)
-	frame := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", id, oneLine, render(e))
+	data := origin{d.o.Region, d.o.Account}.render(e)
+	if d.o.Node != "" {
+		node := encode(map[string]string{"node": d.o.Node})
+		data = append(append(node[:len(node)-1], ','), data[1:]...)
+	}
+	d.stream.add(&coord.Published{Kind: e.Kind, ID: publicID(e), Name: e.Name, ARN: e.ARN, Type: e.Type, Data: data}, false)
+}
+
+// add puts an event into the buffer, unless another node has published it and it is already there.
+func (s *stream) add(e *coord.Published, followed bool) {
+	oneLine := strings.NewReplacer("\r", " ", "\n", " ").Replace
+	frame := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", oneLine(e.ID), oneLine(e.Type), oneLine(string(e.Data)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || followed && slices.ContainsFunc(s.buffer, func(known shown) bool { return known.id == e.ID }) {
 		return
 	}
-	s.buffer = append(s.buffer, shown{e.Kind, e.Name, e.ARN, e.Type, id, frame})
+	s.buffer = append(s.buffer, shown{e.Kind, e.Name, e.ARN, e.Type, e.ID, frame, followed})
 	s.bytes += len(frame)
 	for len(s.buffer) > s.most || s.bytes > bufferBytesMax && len(s.buffer) > 1 {
 		s.bytes -= len(s.buffer[0].frame)
@@ -213,9 +225,14 @@ func (s *stream) leave() {
 // there will be no further events.
 func (d *Dispatcher) Since(n uint64) (events [][]byte, next uint64, more <-chan struct{}) {
 	kept, first, more := d.stream.from(n)
-	for _, e := range kept {
-		_, data, _ := bytes.Cut(e.frame, []byte("\ndata: ")) // only the data field of the frame
-		events = append(events, bytes.TrimSuffix(data, []byte("\n\n")))
+	for i := range kept {
+		events = append(events, kept[i].data())
 	}
 	return events, first + uint64(len(events)), more
+}
+
+// data returns the event as JSON.
+func (e *shown) data() []byte {
+	_, data, _ := bytes.Cut(e.frame, []byte("\ndata: ")) // only the data field of the frame
+	return bytes.TrimSuffix(data, []byte("\n\n"))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/coord"
 )
 
 // reading is a reader of a stream.
@@ -176,10 +177,9 @@ func TestASlowReaderIsLetGo(t *testing.T) {
 		t.Fatal("not let in")
 	}
 	body := make([]byte, 1<<20)
-	render := func(*messages.Event) []byte { return body }
 	for n := range 101 {
 		e := placed(n, "p")
-		s.publish(&e, render)
+		s.add(&coord.Published{ID: e.ID, Data: body}, false)
 	}
 	if _, first, _ := s.from(next); first == next {
 		t.Error("it has missed events and does not know")

@@ -47,6 +47,13 @@ func (h *Host) startAPI(o Options) error {
 		return err
 	}
 	logs := ops.NewLogs(h.logs, scheme+"://"+public, time.Now)
+	if n := h.node; n != nil {
+		key, err := n.secret(logsSecret)
+		if err != nil {
+			return fmt.Errorf("host: service API: %w", err)
+		}
+		logs.Share(key, n.logElsewhere)
+	}
 	pages, err := h.pageKey(o.Log)
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
@@ -91,11 +98,16 @@ func (l httpLog) Write(line []byte) (int, error) {
 // pageKey returns the key that signs page tokens: that of the cluster, or the host's own.
 func (h *Host) pageKey(log zerolog.Logger) ([]byte, error) {
 	if n := h.node; n != nil {
-		ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
-		defer cancel()
-		return cluster.Secret(ctx, n.coordinator, n.keys, pagesSecret)
+		return n.secret(pagesSecret)
 	}
 	return pageKey(h.store, log, h.count)
+}
+
+// secret returns a secret that all nodes share.
+func (n *clusterNode) secret(use string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
+	defer cancel()
+	return cluster.Secret(ctx, n.coordinator, n.keys, use)
 }
 
 // pageKey returns the host's own key that signs page tokens. It is stored, so page tokens stay valid across restarts of

@@ -113,6 +113,7 @@ const (
 	syncedMax    = time.Minute           // maximum time that a start waits for the resources of the cluster
 
 	clusterSecret = "cluster" // name of the store's secret that holds the id of its cluster
+	logsSecret    = "logs"    // name of the secret on the coordinator that signs the URLs of logs
 	pagesSecret   = "pages"   // name of the secret on the coordinator that all nodes share
 )
 
@@ -246,6 +247,9 @@ func (n *clusterNode) Do(ctx context.Context, q messages.Request) (any, error) {
 	switch q.(type) {
 	case coord.Hello, coord.Reach:
 		return n.self.Do(ctx, q)
+	}
+	if answer, done, err := n.answer(ctx, q); done {
+		return answer, err
 	}
 	select {
 	case <-n.ready:

@@ -22,19 +22,25 @@ type hosts struct {
 
 func clustered(t *testing.T, n int, test func(c *hosts)) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &hosts{T: t, coordinator: clustertest.NewStore()}
-		network := memory(t)
-		t.Cleanup(c.coordinator.Close)
-		for i := range n {
-			o := Options{Config: config(t), Coordinator: c.coordinator.Client(), Network: network}
-			o.Config.Cluster.Name, o.Config.Cluster.Node = "test", fmt.Sprint("node-", i)
-			o.Config.Cluster.Etcd.Endpoints, o.Config.Cluster.Peers.Addr = []string{"http://127.0.0.1:1"}, "127.0.0.1:0"
-			o.Config.Fleets[0].GameSessionsMax = 5
-			c.all = append(c.all, begin(t, o))
-		}
-		time.Sleep(5 * time.Second) // for the loads of all
-		test(c)
+		test(hostsOf(t, n, func(*Options) {}))
 	})
+}
+
+// hostsOf starts the hosts of a cluster. It must be called in a bubble.
+func hostsOf(t *testing.T, n int, change func(o *Options)) *hosts {
+	c := &hosts{T: t, coordinator: clustertest.NewStore()}
+	network := memory(t)
+	t.Cleanup(c.coordinator.Close)
+	for i := range n {
+		o := Options{Config: config(t), Coordinator: c.coordinator.Client(), Network: network}
+		o.Config.Cluster.Name, o.Config.Cluster.Node = "test", fmt.Sprint("node-", i)
+		o.Config.Cluster.Etcd.Endpoints, o.Config.Cluster.Peers.Addr = []string{"http://127.0.0.1:1"}, "127.0.0.1:0"
+		o.Config.Fleets[0].GameSessionsMax = 5
+		change(&o)
+		c.all = append(c.all, begin(t, o))
+	}
+	time.Sleep(5 * time.Second) // for the loads of all
+	return c
 }
 
 // asked has a request answered at the i-th host, for all hosts.

@@ -342,7 +342,7 @@ func theConsoleAnswersAsDocumented(t *testing.T) {
 	values := map[string]string{"id": game.ID, "ticket": ticket, "player": "bob"}
 	for path, methods := range doc.Paths {
 		get, ok := methods["get"]
-		if !ok {
+		if !ok || path == "/node" || path == "/nodes" { // clusterAnswers compares them
 			continue
 		}
 		values["id"] = cmp.Or(map[string]string{"/placement": "waits", "/fleet/events": fleet}[path], game.ID)
@@ -370,6 +370,8 @@ func theConsoleAnswersAsDocumented(t *testing.T) {
 	_, callKeyed := documented(t, begin(t, Options{Config: c}))
 	compare("POST /login", callKeyed("POST", "/login", nil, `{"accessKeyId":"`+guardKey+`","secret":"`+guardSecret+`"}`))
 
+	clusterAnswers(t, doc, compare)
+
 	for path, methods := range doc.Paths {
 		for verb, op := range methods {
 			if !compared[strings.ToUpper(verb)+" "+path] {
@@ -389,6 +391,39 @@ func theConsoleAnswersAsDocumented(t *testing.T) {
 			t.Error(wrong)
 		}
 	}
+}
+
+// clusterAnswers compares the answers that only a cluster has, some of them while one node is silent.
+func clusterAnswers(t *testing.T, doc *openAPI, compare func(op string, a answered)) {
+	c := hostsOf(t, 2, func(*Options) {})
+	leader, other := c.all[0], c.all[1]
+	if other.node.self.View().Leads {
+		leader, other = other, leader
+	}
+	name := other.node.name
+	_, call := documented(t, leader)
+	compare("GET /nodes", call("GET", "/nodes", nil, ""))
+	compare("GET /node", call("GET", "/node", url.Values{"node": {name}}, ""))
+	other.node.server.Close()
+	for _, path := range []string{"/connections", "/connections/closed", "/top"} {
+		a := call("GET", path, nil, "")
+		var v any
+		if err := json.Unmarshal(a.body, &v); err != nil {
+			t.Fatal(err)
+		}
+		for _, wrong := range doc.check(path, doc.Paths[path]["get"].Responses["200"].Content["application/json"].Schema, v) {
+			t.Error(wrong)
+		}
+		if !strings.Contains(string(a.body), `"silentNodes":["`+name+`"]`) {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	if status, _ := leader.act("POST", "/nodes/forget?id="+name); status != http.StatusBadRequest {
+		t.Errorf("a registered node is forgotten: %d", status)
+	}
+	other.node.self.Close()
+	time.Sleep(2 * time.Second)
+	compare("POST /nodes/forget", call("POST", "/nodes/forget", url.Values{"id": {name}}, ""))
 }
 
 // Game sessions are found by fleet, by alias and by location. Player sessions are found by each form of id

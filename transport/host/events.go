@@ -116,6 +116,9 @@ func (h *Host) startEvents(options Options) error {
 	}
 	h.own = o.Own()
 	o.Outbox, o.Log, o.Counters = &outbox{host: h, store: h.store, log: log, count: count, said: make(map[string]bool)}, log, count
+	if n := h.node; n != nil {
+		o.Node, o.Follow = n.name, n.followEvents
+	}
 	if options.Network != nil {
 		o.DialContext = options.Network.DialContext
 	}

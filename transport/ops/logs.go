@@ -42,9 +42,16 @@ const (
 type Logs struct {
 	store *sessionlog.Store
 	base  string
-	key   []byte // signs URLs; random for each process
+	key   []byte // signs URLs
 	now   func() time.Time
+	// elsewhere opens the log of a game session of another node, see NewLogs; nil without a cluster
+	elsewhere Elsewhere
 }
+
+// Elsewhere opens the log of a game session that another node of a cluster has run. tail and follow are those of
+// coord.ReadLog. The error is fs.ErrNotExist if there is no log, or if that node is lost. Other errors are those of a
+// messages.Error, for example because the node does not answer.
+type Elsewhere func(ctx context.Context, id messages.GameSessionID, tail int64, follow bool) (log io.ReadCloser, whole bool, err error)
 
 // NewLogs returns the pages for the logs in a store. base is the URL of the server, for example
 // http://127.0.0.1:8080.
@@ -54,13 +61,27 @@ func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
 	return l
 }
 
-// URL returns a signed URL for the log of an ended game session. It returns false if there is no log, or if
-// the log has been deleted. The URL serves a zip, or plain text if &format=text is appended. With short,
+// Share makes l serve the logs of all nodes of a cluster. key is the same on all of them, so that each accepts the URLs
+// of the others. Call it before l is used.
+func (l *Logs) Share(key []byte, elsewhere Elsewhere) { l.key, l.elsewhere = key, elsewhere }
+
+// URL returns a signed URL for the log of an ended game session. The error is fs.ErrNotExist if there is no
+// log, or if it has been deleted, or that of Elsewhere. The URL serves a zip, or plain text if &format=text is appended. With short,
 // player session ids are shortened. The URL is valid for 15 minutes, but only while this process runs.
-func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
+func (l *Logs) URL(ctx context.Context, g *messages.GameSession, short bool) (string, error) {
 	now := l.now()
-	if !l.store.Has(g.ID) || now.Sub(g.Terminated) > l.store.Keep() {
-		return "", false
+	if now.Sub(g.Terminated) > l.store.Keep() {
+		return "", fs.ErrNotExist
+	}
+	if !l.store.Has(g.ID) {
+		if l.elsewhere == nil {
+			return "", fs.ErrNotExist
+		}
+		log, _, err := l.elsewhere(ctx, g.ID, 1, false)
+		if err != nil {
+			return "", err
+		}
+		log.Close()
 	}
 	expires := strconv.FormatInt(now.Add(logURLLife).Unix(), 10)
 	// Colons and slashes may stay unescaped in a query, which keeps the URL short.
@@ -70,7 +91,7 @@ func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 		ids = idsShort
 		query += "&ids=" + ids
 	}
-	return l.base + logPath + query + "&signature=" + l.sign(string(g.ID), expires, ids), true
+	return l.base + logPath + query + "&signature=" + l.sign(string(g.ID), expires, ids), nil
 }
 
 func (l *Logs) sign(id, expires, ids string) string {
@@ -182,14 +203,20 @@ type sending struct {
 func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.GameSessionID, how sending) {
 	var log io.ReadCloser
 	var err error
-	if how.follow {
+	switch {
+	case l.elsewhere != nil && !l.store.Has(id):
+		log, _, err = l.elsewhere(ctx, id, 0, how.follow)
+	case how.follow:
 		log, err = l.store.Follow(ctx, id)
-	} else {
+	default:
 		log, err = l.store.Read(id)
 	}
-	switch {
+	switch refusal := (*messages.Error)(nil); {
 	case errors.Is(err, fs.ErrNotExist):
 		answer(w, http.StatusNotFound, "there is no log of this game session")
+		return
+	case errors.As(err, &refusal):
+		answer(w, http.StatusServiceUnavailable, refusal.Text)
 		return
 	case err != nil:
 		answer(w, http.StatusInternalServerError, "the log cannot be read")
@@ -260,11 +287,14 @@ func header(w http.ResponseWriter, kind string) {
 // Short opens a log with shortened player session ids. If bytes is 0, it returns the complete log so far,
 // otherwise only the lines in its last bytes. whole reports whether these are all lines. The error is
 // fs.ErrNotExist if there is no log.
-func (l *Logs) Short(id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
-	if bytes == 0 {
+func (l *Logs) Short(ctx context.Context, id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
+	switch {
+	case l.elsewhere != nil && !l.store.Has(id):
+		log, whole, err = l.elsewhere(ctx, id, bytes, false)
+	case bytes == 0:
 		log, err = l.store.Read(id)
 		whole = true
-	} else {
+	default:
 		log, whole, err = l.store.Tail(id, bytes)
 	}
 	if err != nil {

@@ -67,10 +67,10 @@ func (p *logPages) get(path string) (int, string, http.Header) {
 
 func (p *logPages) url(id messages.GameSessionID, terminated time.Time) string {
 	p.Helper()
-	u, ok := p.logs.URL(&messages.GameSession{ID: id, Terminated: terminated}, false)
+	u, err := p.logs.URL(p.Context(), &messages.GameSession{ID: id, Terminated: terminated}, false)
 	path, based := strings.CutPrefix(u, "http://base/")
-	if !ok || !based {
-		p.Fatalf("%q, %v", u, ok)
+	if err != nil || !based {
+		p.Fatalf("%q, %v", u, err)
 	}
 	return "/" + path
 }
@@ -163,7 +163,7 @@ func TestNoURLWithoutALog(t *testing.T) {
 		"unknown": {ID: ended + "x", Terminated: p.now},
 		"too old": {ID: ended, Terminated: p.now.Add(-14*24*time.Hour - time.Second)},
 	} {
-		if u, ok := p.logs.URL(g, false); ok {
+		if u, err := p.logs.URL(t.Context(), g, false); err == nil {
 			t.Errorf("%s: %s", name, u)
 		}
 	}
@@ -239,8 +239,8 @@ func TestLogsForThoseWhoOnlyLook(t *testing.T) {
 	p.running.Close()
 	get := func(short bool, change func(string) string) (int, string) {
 		t.Helper()
-		u, ok := p.logs.URL(&messages.GameSession{ID: running, Terminated: p.now}, short)
-		if !ok {
+		u, err := p.logs.URL(t.Context(), &messages.GameSession{ID: running, Terminated: p.now}, short)
+		if err != nil {
 			t.Fatal("no URL")
 		}
 		status, body, _ := p.get(change(strings.TrimPrefix(u, "http://base")))
@@ -287,8 +287,8 @@ func TestALogThatCannotBeReadIsBrokenOff(t *testing.T) {
 	logs := ops.NewLogs(store, "", time.Now)
 	pages := ops.New(ops.Options{Counters: new(counters.Set), Version: "v", Logs: logs}).Mux(http.NotFoundHandler())
 	t.Cleanup(store.Close)
-	signed, ok := logs.URL(&messages.GameSession{ID: ended, Terminated: time.Now()}, false)
-	if !ok {
+	signed, err := logs.URL(t.Context(), &messages.GameSession{ID: ended, Terminated: time.Now()}, false)
+	if err != nil {
 		t.Fatal("no URL")
 	}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // simulates a failing disk

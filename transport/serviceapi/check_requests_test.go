@@ -1,7 +1,9 @@
 package serviceapi
 
 import (
+	"context"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -429,8 +431,11 @@ func TestTerminateGameSessionTakesBothModes(t *testing.T) {
 func TestGetGameSessionLogUrl(t *testing.T) {
 	var length atomic.Int64
 	a := newAPI(t, func(o *Options) {
-		o.LogURL = func(*messages.GameSession, bool) (string, bool) {
-			return strings.Repeat("x", int(length.Load())), length.Load() > 0
+		o.LogURL = func(context.Context, *messages.GameSession, bool) (string, error) {
+			if length.Load() == 0 {
+				return "", fs.ErrNotExist
+			}
+			return strings.Repeat("x", int(length.Load())), nil
 		}
 		o.Log = zerolog.Nop()
 	})

@@ -2,6 +2,8 @@ package serviceapi
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -31,12 +33,14 @@ func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameS
 	if g.Status != messages.GameSessionTerminated {
 		return nil, invalid("game session %q is %s; its log is offered once it is TERMINATED", awswire.Clip(string(g.ID)), g.Status)
 	}
-	url, ok := "", false
+	url, err := "", fs.ErrNotExist
 	if s.options.LogURL != nil {
-		url, ok = s.options.LogURL(g, showsShortIDs(ctx))
+		url, err = s.options.LogURL(ctx, g, showsShortIDs(ctx))
 	}
 	switch {
-	case !ok:
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case err != nil:
 		return nil, messages.Errorf(messages.NotFound, "there is no log of game session %q", awswire.Clip(string(g.ID)))
 	case len(url) > logURLMax:
 		return nil, messages.Errorf(messages.Internal, "the URL of the log has more than %d characters", logURLMax)

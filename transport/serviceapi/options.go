@@ -1,6 +1,7 @@
 package serviceapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -26,10 +27,10 @@ type Options struct {
 	Account string
 	// Authenticator identifies the caller. Default: awswire.Anyone (auth mode none).
 	Authenticator awswire.Authenticator
-	// LogURL returns a signed URL, of at most 1,024 characters, for the log of an ended game session. ok is
-	// false if there is no log, or if it has been deleted. With shortIDs, the log must not show any complete
-	// player session id. Nil means that there are no logs.
-	LogURL func(g *messages.GameSession, shortIDs bool) (url string, ok bool)
+	// LogURL returns a signed URL, of at most 1,024 characters, for the log of an ended game session. The
+	// error is fs.ErrNotExist if there is no log, or if it has been deleted, or a *messages.Error. With shortIDs,
+	// the log must not show any complete player session id. Nil means that there are no logs.
+	LogURL func(ctx context.Context, g *messages.GameSession, shortIDs bool) (url string, err error)
 	// PageKey authenticates page tokens; it has 32 bytes. If a restarted host has the same key, earlier
 	// tokens stay valid. Nil means a random key.
 	PageKey []byte

@@ -1,0 +1,278 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/coord"
+)
+
+// Cluster gives access to the nodes of a cluster. It is safe for concurrent use.
+type Cluster interface {
+	Name() string         // name of this node
+	Local() messages.Doer // answers for this node alone
+	Self() Node           // this node, without what the console counts
+	Nodes() []Node        // all nodes that this node knows, itself included, by name
+	// Ask passes a request of the API on to another node. The error says that the node does not answer.
+	Ask(ctx context.Context, node string, q coord.AskConsole) (coord.ConsoleAnswer, error)
+	// Forget declares a node lost that is not registered. Only the leader may do so.
+	Forget(ctx context.Context, node string) error
+}
+
+// Node is a node of the cluster.
+type Node struct {
+	Name         string     `json:"name"`
+	State        string     `json:"state"` // live, adrift, suspect or lost, as this node sees it
+	Why          string     `json:"why"`   // why it is not live, or what else is wrong; empty if nothing is
+	Since        *time.Time `json:"since"` // when this node learned the state
+	Leads        bool       `json:"leads"`
+	Draining     bool       `json:"draining"`
+	Version      string     `json:"version"`
+	Address      string     `json:"address"` // host and port for the other nodes
+	Locations    []string   `json:"locations"`
+	GameSessions int        `json:"gameSessions"`
+	Players      int        `json:"players"`
+	Room         int        `json:"room"`       // number of game sessions that can start now, added up over fleets and locations
+	LagSeconds   *float64   `json:"lagSeconds"` // how late its watch of etcd was last; null if unknown
+}
+
+// askMax is how long the console waits for each other node.
+const askMax = time.Second
+
+// local answers for this host alone.
+func (c *Console) local() messages.Doer {
+	if c.o.Cluster == nil {
+		return c.o.Backend
+	}
+	return c.o.Cluster.Local()
+}
+
+// nodeName returns the name of this node, or "" without a cluster.
+func (c *Console) nodeName() string {
+	if c.o.Cluster == nil {
+		return ""
+	}
+	return c.o.Cluster.Name()
+}
+
+// others returns the names of the other nodes that accept calls.
+func (c *Console) others() (names []string) {
+	if c.o.Cluster == nil {
+		return nil
+	}
+	for _, n := range c.o.Cluster.Nodes() {
+		if n.Name != c.nodeName() && (n.State == "live" || n.State == "adrift") {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+var errNoCluster = &problem{status: http.StatusNotFound, code: "NoCluster", message: "this host has no cluster"}
+
+// elsewhere passes a request on if it is for another node. It reports whether it has done so.
+func (c *Console) elsewhere(w http.ResponseWriter, r *http.Request, q query) (done bool, p *problem) {
+	node := q.text("node")
+	switch {
+	case node == "" || node == c.nodeName():
+		return false, nil
+	case c.o.Cluster == nil:
+		return true, errNoCluster
+	}
+	return true, c.passOn(w, r, q, node)
+}
+
+// passOn has another node answer a request.
+func (c *Console) passOn(w http.ResponseWriter, r *http.Request, q query, node string) *problem {
+	a, p := c.ask(r.Context(), node, r.Method, strings.TrimPrefix(r.URL.Path, prefix), q.values, q.who)
+	if p != nil {
+		return p
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body)
+	return nil
+}
+
+func (c *Console) ask(ctx context.Context, node, method, path string, values url.Values, who caller) (coord.ConsoleAnswer, *problem) {
+	values = url.Values(http.Header(values).Clone())
+	if values == nil {
+		values = url.Values{}
+	}
+	values.Set("node", node)
+	a, err := c.o.Cluster.Ask(ctx, node, coord.AskConsole{
+		Method: method, Path: path, Query: values.Encode(), By: who.name, Acts: who.role >= Operator,
+	})
+	if err != nil {
+		p := refused(err)
+		p.node = node
+		return a, p
+	}
+	return a, nil
+}
+
+// Answer answers a request that another node passes on. That node has checked who its caller is.
+func (c *Console) Answer(ctx context.Context, q coord.AskConsole) coord.ConsoleAnswer {
+	a := &answered{header: http.Header{}, status: http.StatusOK}
+	r := (&http.Request{Method: q.Method, URL: &url.URL{Path: prefix + q.Path, RawQuery: q.Query}, Header: http.Header{}, RemoteAddr: "another node"}).WithContext(ctx)
+	who := caller{name: q.By, role: Reader}
+	if q.Acts {
+		who.role = Operator
+	}
+	to, p := c.routeOf(r, a)
+	if p == nil && !to.node {
+		p = &problem{status: http.StatusNotFound, code: "UnknownPath", message: "another node cannot ask for " + prefix + clip(q.Path)}
+	}
+	if p == nil {
+		p = c.handle(a, r, to, who)
+	}
+	if p != nil {
+		c.write(a, p)
+	}
+	return coord.ConsoleAnswer{Status: a.status, Body: a.body.Bytes()}
+}
+
+// answered is an answer in memory.
+type answered struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answered) Header() http.Header         { return a.header }
+func (a *answered) WriteHeader(status int)      { a.status = status }
+func (a *answered) Write(b []byte) (int, error) { return a.body.Write(b) }
+
+// gather asks the other nodes for a path at the same time, and decodes their answers. silent are the names of those
+// that do not answer.
+func gather[T any](ctx context.Context, c *Console, method, path string, q query) (all []T, silent []string) {
+	silent = []string{}
+	if c.o.Cluster == nil {
+		return nil, silent
+	}
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	names := c.others()
+	answers := make([]*T, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		asked.Go(func() {
+			a, p := c.ask(ctx, name, method, path, q.values, q.who)
+			one := new(T)
+			if p == nil && a.Status == http.StatusOK && json.Unmarshal(a.Body, one) == nil {
+				answers[i] = one
+			}
+		})
+	}
+	asked.Wait()
+	for i, a := range answers {
+		if a == nil {
+			silent = append(silent, names[i])
+			continue
+		}
+		all = append(all, *a)
+	}
+	return all, silent
+}
+
+// everywhere does an action on the other nodes too, unless another node has passed it on.
+func (c *Console) everywhere(r *http.Request, q query, path string) *problem {
+	if q.text("node") != "" {
+		return nil
+	}
+	if _, silent := gather[struct{}](r.Context(), c, r.Method, path, q); len(silent) > 0 {
+		return refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(silent, ", ")+": do it again")
+	}
+	return nil
+}
+
+// node describes this node.
+func (c *Console) node(w http.ResponseWriter, r *http.Request, _ query) *problem {
+	if c.o.Cluster == nil {
+		return errNoCluster
+	}
+	n, p := c.thisNode(r.Context())
+	if p != nil {
+		return p
+	}
+	return answer(w, n)
+}
+
+func (c *Console) thisNode(ctx context.Context) (Node, *problem) {
+	n := c.o.Cluster.Self()
+	rooms, err := messages.Do(ctx, c.local(), messages.FleetRoomQuery{})
+	if err != nil {
+		return n, refused(err)
+	}
+	n.GameSessions, n.Players, n.Room = 0, int(c.o.Counters.Players.Total()), 0
+	for _, r := range rooms {
+		n.GameSessions, n.Room = n.GameSessions+r.GameSessions, n.Room+r.Free
+	}
+	return n, nil
+}
+
+// nodes lists the nodes of the cluster. A node that does not answer is shown with what it has reported last.
+func (c *Console) nodes(w http.ResponseWriter, r *http.Request, q query) *problem {
+	all := []Node{}
+	if c.o.Cluster == nil {
+		return answer(w, map[string][]Node{"nodes": all})
+	}
+	own, p := c.thisNode(r.Context())
+	if p != nil {
+		return p
+	}
+	answers, silent := gather[Node](r.Context(), c, http.MethodGet, "node", q)
+	answers = append(answers, own)
+	for _, n := range c.o.Cluster.Nodes() {
+		if slices.Contains(silent, n.Name) {
+			n.Why = cmp.Or(n.Why, "it does not answer node "+c.nodeName())
+		}
+		if i := slices.IndexFunc(answers, func(a Node) bool { return a.Name == n.Name }); i >= 0 {
+			a := &answers[i]
+			n.GameSessions, n.Players, n.Room, n.LagSeconds = a.GameSessions, a.Players, a.Room, a.LagSeconds
+			n.Draining, n.Why = n.Draining || a.Draining, cmp.Or(a.Why, n.Why)
+		}
+		all = append(all, n)
+	}
+	return answer(w, map[string][]Node{"nodes": all})
+}
+
+// forget declares a node lost. The leader does it.
+func (c *Console) forget(w http.ResponseWriter, r *http.Request, q query) *problem {
+	if c.o.Cluster == nil {
+		return errNoCluster
+	}
+	leader := ""
+	for _, n := range c.o.Cluster.Nodes() {
+		if n.Leads {
+			leader = n.Name
+		}
+	}
+	switch {
+	case leader == "":
+		return &problem{status: http.StatusServiceUnavailable, code: "Unavailable", message: "no node of the cluster leads at the moment: try again"}
+	case leader != c.nodeName() && q.text("node") == "":
+		return c.passOn(w, r, q, leader)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), forgetMax)
+	defer cancel()
+	if err := c.o.Cluster.Forget(ctx, q.text("id")); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = messages.Errorf(messages.Unavailable, "the game sessions of node %s are not ended yet: etcd may be away", q.text("id"))
+		}
+		return refused(err)
+	}
+	return answer(w, struct{}{})
+}
+
+const forgetMax = 20 * time.Second // maximum time until a node is reaped
