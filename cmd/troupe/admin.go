@@ -35,6 +35,8 @@ type adminCommand struct {
 	Terminate   terminateCommand   `cmd:"" help:"End a game session."`
 	LogLevel    logLevelCommand    `cmd:"" help:"Print or change the level of the host's log."`
 	Profile     profileCommand     `cmd:"" help:"Take a profile of the host, for go tool pprof."`
+	Nodes       nodesCommand       `cmd:"" help:"List the nodes of a cluster: who is live, who leads, and why a node is not live."`
+	Forget      forgetCommand      `cmd:"" help:"Declare a node of a cluster lost at once, at your own risk: its game sessions are TERMINATED, and end there too if it still runs."`
 	Cluster     clusterCommand     `cmd:"" help:"Certificates with which the nodes of a cluster know each other."`
 	Drain       drainCommand       `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
 }

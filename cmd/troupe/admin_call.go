@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,11 +40,14 @@ func (e *endpoint) call(ctx context.Context, method, path string, q url.Values) 
 		return resp, err
 	}
 	defer resp.Body.Close()
-	var said struct{ Message string }
+	var said struct{ Message, Node string }
 	const most = 64 << 10
 	if json.NewDecoder(io.LimitReader(resp.Body, most)).Decode(&said) == nil && said.Message != "" {
 		if resp.StatusCode == http.StatusUnauthorized && e.AccessKey == "" {
 			said.Message += ": give --access-key, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+		}
+		if said.Node != "" {
+			said.Message += " (says node " + said.Node + ")"
 		}
 		return nil, errors.New(said.Message)
 	}
@@ -140,7 +144,20 @@ func printList[T any](c *consoleFlags, s streams, raw json.RawMessage, titles []
 	for i := range list {
 		rows[i] = texts(&list[i])
 	}
+	titles, rows = withoutNodes(titles, rows)
 	return admin.PrintTable(s.out, titles, rows)
+}
+
+// withoutNodes removes the column NODE if it is empty, as it is without a cluster.
+func withoutNodes(titles []string, rows [][]string) ([]string, [][]string) {
+	i := slices.Index(titles, "NODE")
+	if i < 0 || slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
+		return titles, rows
+	}
+	for r := range rows {
+		rows[r] = slices.Delete(rows[r], i, i+1)
+	}
+	return slices.Delete(slices.Clone(titles), i, i+1), rows
 }
 
 func printRaw(out io.Writer, raw json.RawMessage) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 type drainCommand struct {
 	endpoint
+	Node   string         `arg:"" optional:"" help:"The node of a cluster that drains. Without it: the host that answers."`
 	Cancel bool           `xor:"how" help:"Cancel the drain: the host accepts new game sessions again."`
 	Grace  *time.Duration `xor:"how" placeholder:"DURATION" help:"How long game sessions with players may continue, at most 168h (the host's drain.grace by default)."`
 	Show   bool           `xor:"how" help:"Only print the progress of a drain; a key that reads is enough."`
@@ -34,6 +36,9 @@ func (c *drainCommand) Run(s streams) error {
 	case c.Grace != nil:
 		q.Set("grace", c.Grace.String())
 	}
+	if c.Node != "" {
+		q.Set("node", c.Node)
+	}
 	var state ops.DrainState
 	if err := c.decode(ctx, method, "drain", q, &state); err != nil {
 		return fmt.Errorf("admin: %w", err)
@@ -41,18 +46,18 @@ func (c *drainCommand) Run(s streams) error {
 	if c.JSON {
 		return admin.PrintJSON(s.out, []ops.DrainState{state})
 	}
-	printDrain(s.out, &state)
+	printDrain(s.out, cmp.Or(c.Node, "the host"), &state)
 	return nil
 }
 
 // printDrain prints the progress of a drain in one line.
-func printDrain(out io.Writer, d *ops.DrainState) {
+func printDrain(out io.Writer, who string, d *ops.DrainState) {
 	games := fmt.Sprintf("%s, %s", count(d.GameSessions, "game session"), count(d.Players, "player"))
 	if d.Detached > 0 {
 		games += fmt.Sprintf(" (%d detached)", d.Detached)
 	}
 	if !d.Draining {
-		fmt.Fprintf(out, "the host is not draining: %s\n", games)
+		fmt.Fprintf(out, "%s is not draining: %s\n", who, games)
 		return
 	}
 	left := time.Duration(d.GraceSeconds * float64(time.Second)).Round(time.Second)

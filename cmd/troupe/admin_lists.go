@@ -21,9 +21,9 @@ type connectionsCommand struct {
 }
 
 type connectionShown struct {
-	PlayerID, PlayerSession, State, Transport, Address, Reason string
-	RTTSeconds, InPerSecond, OutPerSecond                      *float64
-	QueueBytes                                                 int
+	PlayerID, PlayerSession, State, Transport, Address, Reason, Node string
+	RTTSeconds, InPerSecond, OutPerSecond                            *float64
+	QueueBytes                                                       int
 }
 
 // perSecond formats a rate for a table. A rate is nil until the host has taken two samples.
@@ -35,9 +35,9 @@ func perSecond(f *float64) string {
 }
 
 type closedShown struct {
-	At                                                              *time.Time
-	LastedSeconds                                                   float64
-	Transport, Address, PlayerID, PlayerSession, Reason, By, Detail string
+	At                                                                    *time.Time
+	LastedSeconds                                                         float64
+	Transport, Address, PlayerID, PlayerSession, Reason, By, Detail, Node string
 }
 
 // why returns the reason, with the detail if there is one.
@@ -50,21 +50,22 @@ func (x *closedShown) why() string {
 
 func (c *connectionsCommand) Run(s streams) error {
 	if c.Closed {
-		titles := []string{"CLOSED", "PLAYER", "BY", "WHY", "LASTED", "TRANSPORT", "ADDRESS"}
+		titles := []string{"CLOSED", "PLAYER", "BY", "WHY", "LASTED", "TRANSPORT", "ADDRESS", "NODE"}
 		q := given("player", c.Player, "by", c.By, "limit", number(c.Limit))
 		return show(&c.consoleFlags, s, "connections/closed", q, "connections", titles, func(x *closedShown) []string {
-			return []string{when(x.At), x.PlayerID, x.By, x.why(), briefly(x.LastedSeconds), x.Transport, x.Address}
+			return []string{when(x.At), x.PlayerID, x.By, x.why(), briefly(x.LastedSeconds), x.Transport, x.Address, x.Node}
 		})
 	}
 	if c.Player != "" || c.By != "" {
 		return &exitError{exitUsage, errors.New("admin: --player and --by are for connections that have ended, with --closed")}
 	}
-	titles := []string{"PLAYER", "PLAYER SESSION", "STATE", "TRANSPORT", "ADDRESS", "ROUND TRIP", "IN/S", "OUT/S", "QUEUED BYTES", "LAST REASON"}
+	titles := []string{"PLAYER", "PLAYER SESSION", "STATE", "TRANSPORT", "ADDRESS", "ROUND TRIP", "IN/S", "OUT/S", "QUEUED BYTES", "NODE", "LAST REASON"}
 	ctx, stop := s.interruptible()
 	defer stop()
 	var answer struct {
 		Connections     json.RawMessage
 		Matched, Silent int
+		SilentNodes     []string
 	}
 	if err := c.read(ctx, "connections", given("sort", c.Sort, "limit", number(c.Limit)), &answer); err != nil {
 		return fmt.Errorf("admin: %w", err)
@@ -75,13 +76,17 @@ func (c *connectionsCommand) Run(s streams) error {
 			trip = time.Duration(*x.RTTSeconds * float64(time.Second)).Round(10 * time.Microsecond).String()
 		}
 		return []string{
-			x.PlayerID, x.PlayerSession, x.State, x.Transport, x.Address, trip, perSecond(x.InPerSecond), perSecond(x.OutPerSecond), number(x.QueueBytes), x.Reason,
+			x.PlayerID, x.PlayerSession, x.State, x.Transport, x.Address, trip, perSecond(x.InPerSecond), perSecond(x.OutPerSecond), number(x.QueueBytes), x.Node, x.Reason,
 		}
 	})
 	if err != nil || c.JSON {
 		return err
 	}
-	_, err = fmt.Fprintln(s.out, sumUp(c.Limit, answer.Matched, answer.Silent))
+	text := sumUp(c.Limit, answer.Matched, answer.Silent)
+	if len(answer.SilentNodes) > 0 {
+		text += "; silent nodes, whose players are not there: " + strings.Join(answer.SilentNodes, ", ")
+	}
+	_, err = fmt.Fprintln(s.out, text)
 	return err
 }
 

@@ -18,17 +18,17 @@ type placementsCommand struct {
 }
 
 type placementShown struct {
-	ID, Queue, Status, Waits, GameSessionID, Location string
-	Players, MaxPlayers                               int
-	Started, Ended                                    *time.Time
+	ID, Queue, Status, Waits, GameSessionID, Location, Node string
+	Players, MaxPlayers                                     int
+	Started, Ended                                          *time.Time
 }
 
 func (c *placementsCommand) Run(s streams) error {
 	// WHY is last because it may be long
-	titles := []string{"PLACEMENT", "QUEUE", "STATUS", "PLAYERS", "GAME SESSION", "LOCATION", "STARTED", "ENDED", "WHY"}
+	titles := []string{"PLACEMENT", "QUEUE", "STATUS", "PLAYERS", "GAME SESSION", "LOCATION", "NODE", "STARTED", "ENDED", "WHY"}
 	texts := func(p *placementShown) []string {
 		players := fmt.Sprintf("%d/%d", p.Players, p.MaxPlayers)
-		return []string{p.ID, p.Queue, p.Status, players, c.shortGame(p.GameSessionID), p.Location, when(p.Started), when(p.Ended), p.Waits}
+		return []string{p.ID, p.Queue, p.Status, players, c.shortGame(p.GameSessionID), p.Location, p.Node, when(p.Started), when(p.Ended), p.Waits}
 	}
 	if len(c.IDs) == 0 {
 		q := given("queue", c.Queue, "status", c.Status, "limit", number(c.Limit))

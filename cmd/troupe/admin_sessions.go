@@ -22,15 +22,15 @@ type sessionsCommand struct {
 }
 
 type sessionShown struct {
-	ID, Name, Status, Address, Location string
-	Players, MaxPlayers                 int
-	Created                             *time.Time
+	ID, Name, Status, Address, Location, Node string
+	Players, MaxPlayers                       int
+	Created                                   *time.Time
 }
 
 func (c *sessionsCommand) Run(s streams) error {
-	titles := []string{"GAME SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "CREATED"}
+	titles := []string{"GAME SESSION", "NAME", "STATUS", "PLAYERS", "ADDRESS", "LOCATION", "NODE", "CREATED"}
 	texts := func(g *sessionShown) []string {
-		return []string{c.shortGame(g.ID), g.Name, g.Status, fmt.Sprintf("%d/%d", g.Players, g.MaxPlayers), g.Address, g.Location, when(g.Created)}
+		return []string{c.shortGame(g.ID), g.Name, g.Status, fmt.Sprintf("%d/%d", g.Players, g.MaxPlayers), g.Address, g.Location, g.Node, when(g.Created)}
 	}
 	if c.GameSession == "" {
 		return showPages(&c.consoleFlags, s, "game-sessions", "gameSessions", []string{
@@ -59,8 +59,8 @@ type playersCommand struct {
 }
 
 type seatShown struct {
-	PlayerSession, PlayerID, Status, GameSessionID string
-	Created                                        *time.Time
+	PlayerSession, PlayerID, Status, GameSessionID, Node string
+	Created                                              *time.Time
 }
 
 func (c *playersCommand) Run(s streams) error {
@@ -70,8 +70,8 @@ func (c *playersCommand) Run(s streams) error {
 	}
 	return showPages(&c.consoleFlags, s, "players", "players", []string{
 		"gameSession", c.gameARN(c.GameSession), "player", c.Player, "playerSession", short, "fleet", c.Fleet, "status", c.Status,
-	}, []string{"PLAYER SESSION", "PLAYER", "STATUS", "GAME SESSION", "CREATED"}, func(p *seatShown) []string {
-		return []string{p.PlayerSession, p.PlayerID, p.Status, c.shortGame(p.GameSessionID), when(p.Created)}
+	}, []string{"PLAYER SESSION", "PLAYER", "STATUS", "GAME SESSION", "NODE", "CREATED"}, func(p *seatShown) []string {
+		return []string{p.PlayerSession, p.PlayerID, p.Status, c.shortGame(p.GameSessionID), p.Node, when(p.Created)}
 	})
 }
 

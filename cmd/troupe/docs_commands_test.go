@@ -88,6 +88,10 @@ var documented = map[string][]command{
 	"nodes": {
 		{text: "troupe dev --nodes 3", host: true},
 		{text: "troupe client --bots 12 --duration 10s", want: `^bots 12, failed 0, connections lost 0`},
+		{text: "troupe admin nodes", want: `^[a-z0-9-]+ +live `},
+		{text: "troupe admin sessions --status ACTIVE", want: `^GAME SESSION `},
+		{text: "troupe top --once", want: `  3 nodes$`},
+		{text: "troupe admin drain dev-3", want: `^draining: `},
 	},
 	"etcd": {
 		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd", etcd: true},

@@ -2,6 +2,10 @@
 
 let token = "";
 let role = "";
+let node = ""; // the node that answers, in a cluster
+
+// ofNodes are columns and facts that only a cluster has.
+export const ofNodes = (...all) => (node ? all : []);
 
 // mayAct reports whether the host takes actions from who looks; the host itself decides again at each action.
 export const mayAct = () => role === "operator";
@@ -24,7 +28,7 @@ async function call(method, path, body) {
     throw new Refused(0, "Unreachable", "The host does not answer.");
   }
   const data = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refused(response.status, data.code || "", data.message || response.statusText);
+  if (!response.ok) throw new Refused(response.status, data.code || "", (data.message || response.statusText) + (data.node && data.node !== node ? ` (says node ${data.node})` : ""));
   return data;
 }
 
@@ -57,6 +61,7 @@ export async function me() {
   const who = await get("me");
   token = who.csrfToken;
   role = who.role;
+  node = who.node;
   return who;
 }
 
@@ -64,6 +69,7 @@ export async function login(accessKeyId, secret, sessionToken) {
   const who = await call("POST", "login", sessionToken ? { accessKeyId, secret, sessionToken } : { accessKeyId, secret });
   token = who.csrfToken;
   role = who.role;
+  node = who.node;
   return who;
 }
 

@@ -8,6 +8,7 @@ import { fleets, scripts, queues, events } from "./lists.js";
 import { placements, placement } from "./placements.js";
 import { matchmaking, ticket } from "./matchmaking.js";
 import { listeners, settings, operate } from "./host.js";
+import { nodes } from "./nodes.js";
 import { playground, leaveAll } from "./playground.js";
 
 // pages are [path, title, page, heading of the group that it begins].
@@ -24,6 +25,7 @@ const pages = [
   ["matchmaking", "Matchmaking", matchmaking],
   ["fleets", "Fleets", fleets, "Hosting"],
   ["scripts", "Scripts", scripts],
+  ["nodes", "Nodes", nodes], // only in a cluster
   ["listeners", "Listeners", listeners, "Host"],
   ["settings", "Configuration", settings],
   ["operate", "Operate", operate],
@@ -95,7 +97,7 @@ function problem(e) {
 
 function frame(who) {
   links.clear();
-  show(nav, pages.map(([path, title, , group]) => {
+  show(nav, pages.filter(([path]) => path !== "nodes" || who.node).map(([path, title, , group]) => {
     const link = h("a", { href: "#/" + path }, title);
     links.set(path, link);
     return group ? [h("h2", {}, group), link] : [link];
@@ -108,7 +110,7 @@ function frame(who) {
         menu)),
     nav,
     main,
-    h("footer", {}, `Troupe ${who.version} · ${who.name}, ${who.role === "operator" ? "may act" : "may look only"} · `, h("a", { href: "admin/v1/openapi.yaml" }, "API of this console")));
+    h("footer", {}, `Troupe ${who.version} · ${who.node ? `node ${who.node} · ` : ""}${who.name}, ${who.role === "operator" ? "may act" : "may look only"} · `, h("a", { href: "admin/v1/openapi.yaml" }, "API of this console")));
   api.connect();
   draw();
 }

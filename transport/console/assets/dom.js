@@ -75,6 +75,7 @@ export const last = (id) => id.slice(id.lastIndexOf("/") + 1);
 const kinds = {
   ACTIVE: "good", FULFILLED: "good", attached: "good", active: "good", COMPLETED: "good", encrypted: "good",
   ACTIVATING: "busy", PENDING: "busy", RESERVED: "busy", reserved: "busy", NEW: "busy", QUEUED: "busy", SEARCHING: "busy", PLACING: "busy", REQUIRES_ACCEPTANCE: "busy",
+  live: "good", adrift: "warn", suspect: "bad", lost: "bad",
   detached: "warn", TERMINATING: "warn", TIMED_OUT: "warn", TIMEDOUT: "warn", DELETING: "warn",
   ERROR: "bad", FAILED: "bad",
 };

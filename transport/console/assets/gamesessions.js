@@ -1,6 +1,6 @@
 // gamesessions.js: the list of game sessions, and one of them.
 import { h, show, number, bytes, duration, time, last, badge, table, facts, clip, section, filters, words, choice, count, toPlayer } from "./dom.js";
-import { get, act, mayAct } from "./api.js";
+import { get, act, mayAct, ofNodes } from "./api.js";
 import { kick, ban } from "./actions.js";
 import { ask } from "./dialog.js";
 import { every } from "./refresh.js";
@@ -31,7 +31,7 @@ export function gameSessions(body, query, page) {
         ["Status", (g) => badge(g.status)],
         ["Players", (g) => `${g.players} / ${g.maxPlayers}`, "number"],
         ["Fleet", (g) => clip(g.fleetId)],
-        ["Location", (g) => g.location],
+        ["Location", (g) => g.location], ...ofNodes(["Node", (g) => g.node]),
         ["Script", (g) => g.scriptVersion.slice(0, 12)],
         ["Created", (g) => time(g.created)],
         ["Ended", (g) => (g.terminated ? h("span", {}, time(g.terminated), g.endText ? " · " + g.endText : "") : "")],

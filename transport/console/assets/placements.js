@@ -1,6 +1,6 @@
 // placements.js: placements, and one of them.
 import { h, show, time, badge, table, facts, clip, filters, words, choice } from "./dom.js";
-import { get, act, mayAct } from "./api.js";
+import { get, act, mayAct, ofNodes } from "./api.js";
 import { ask } from "./dialog.js";
 import { every } from "./refresh.js";
 import { linkTo } from "./gamesessions.js";
@@ -39,7 +39,7 @@ export function placements(body, query, page) {
       ["Queue", (p) => clip(p.queue)],
       ["Players", (p) => `${p.players} / ${p.maxPlayers}`, "number"],
       ["Game session", (p) => (p.gameSessionId ? linkTo(p.gameSessionId) : "")],
-      ["Location", (p) => p.location], ["Started", (p) => time(p.started)], ["Ended", (p) => (p.ended ? time(p.ended) : p.timesOut ? h("span", { class: "none" }, "times out ", time(p.timesOut)) : "")],
+      ["Location", (p) => p.location], ...ofNodes(["Node", (p) => p.node]), ["Started", (p) => time(p.started)], ["Ended", (p) => (p.ended ? time(p.ended) : p.timesOut ? h("span", { class: "none" }, "times out ", time(p.timesOut)) : "")],
     ];
     if (mayAct()) columns.push(["Action", (p) => cancel(p, timer.now), "acts"]);
     show(list, table("Placements, the newest first", columns, all, queue.value.trim() || status.value !== "any" ? "No placement matches." : "There is no placement. StartGameSessionPlacement makes one."));
@@ -60,7 +60,7 @@ export function placement(body, query, page) {
         ["Queue", h("a", { href: "#/placements?queue=" + encodeURIComponent(p.queue) }, p.queue)],
         ["Players", `${p.players}, of at most ${p.maxPlayers}`],
         ["Game session", p.gameSessionId ? linkTo(p.gameSessionId) : ""],
-        ["Location", p.location],
+        ["Location", p.location], ...ofNodes(["Node", p.node]),
         ["Started", time(p.started)],
         p.ended ? ["Ended", time(p.ended)] : ["Times out", time(p.timesOut)],
       ]), h("div", { class: "actions" }, cancel(p, timer.now))));

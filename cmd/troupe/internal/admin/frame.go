@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -57,6 +58,12 @@ func (s *Snapshot) head(host string) []string {
 	if n := s.Top.GameSessionsSilent; n > 0 {
 		silent = fmt.Sprintf(", %d silent", n)
 	}
+	if o.Nodes > 0 {
+		state = fmt.Sprintf("  %d nodes", o.Nodes) + state
+	}
+	if len(s.Top.SilentNodes) > 0 {
+		state += "  silent: " + Cell(strings.Join(s.Top.SilentNodes, ", "))
+	}
 	lines := []string{
 		fmt.Sprintf("troupe %s  %s  up %s  %s%s", Cell(o.Version), host, up, o.At.UTC().Format("15:04:05Z"), state),
 		fmt.Sprintf("game sessions: %d active%s   players: %d attached, %d detached, %d reserved   memory: %s", o.GameSessions["active"], silent,
@@ -79,9 +86,9 @@ func (t *Top) games() table {
 			away = "silent"
 		}
 		rows.rows = append(rows.rows, []string{g.short(), fmt.Sprintf("%d/%d", g.Seats, g.MaxPlayers), away, rate(g.InPerSecond),
-			rate(g.OutPerSecond), bytesOf(int64(g.QueueBytes)), trip(g.RTTSeconds), trip(g.RTTMaxSeconds), g.FleetID, g.Location})
+			rate(g.OutPerSecond), bytesOf(int64(g.QueueBytes)), trip(g.RTTSeconds), trip(g.RTTMaxSeconds), g.FleetID, g.Location, g.Node})
 	}
-	return rows
+	return rows.withNodes()
 }
 
 func (t *Top) players() table {
@@ -97,9 +104,22 @@ func (t *Top) players() table {
 			game = lastOf(p.GameSessionID)
 		}
 		rows.rows = append(rows.rows, []string{p.PlayerID, p.State, p.Transport, rate(p.InPerSecond), rate(p.OutPerSecond),
-			bytesOf(int64(p.QueueBytes)), trip(p.RTTSeconds), game, p.Address})
+			bytesOf(int64(p.QueueBytes)), trip(p.RTTSeconds), game, p.Address, p.Node})
 	}
-	return rows
+	return rows.withNodes()
+}
+
+// withNodes gives the last cell of each row the header NODE, or removes it if it is empty, as it is without a cluster.
+func (t table) withNodes() table {
+	n := len(t.header)
+	if slices.ContainsFunc(t.rows, func(row []string) bool { return row[n] != "" }) {
+		t.header = append(t.header, "NODE")
+		return t
+	}
+	for i := range t.rows {
+		t.rows[i] = t.rows[i][:n]
+	}
+	return t
 }
 
 // Text writes a snapshot as plain tables, for output that is not a terminal.

@@ -19,6 +19,7 @@ type Overview struct {
 	Version       string
 	UptimeSeconds float64
 	Draining      bool
+	Nodes         int // number of nodes of a cluster; 0 without one
 	Players       map[string]int64
 	GameSessions  map[string]int64
 	Rates         *struct{ MessagesIn, MessagesDelivered, Logins, Resumes, Dropped, CPU float64 }
@@ -35,11 +36,12 @@ type Top struct {
 	GameSessionsSilent  int // number of sessions that do not answer; their players are unknown
 	Players             []Player
 	PlayersInGame       int
+	SilentNodes         []string // nodes that do not answer; their game sessions are unknown
 }
 
 // GameSession is a row of the table. A nil number is unknown.
 type GameSession struct {
-	ID, Name, FleetID, Location                          string
+	ID, Name, FleetID, Location, Node                    string
 	Seats, MaxPlayers, Attached, Detached, QueueBytes    int
 	InPerSecond, OutPerSecond, RTTSeconds, RTTMaxSeconds *float64
 	Silent                                               bool // the session does not answer; its players are unknown
@@ -47,9 +49,9 @@ type GameSession struct {
 
 // Player is a row of the table. A nil number is unknown.
 type Player struct {
-	GameSessionID, PlayerID, State, Transport, Address string
-	QueueBytes                                         int
-	InPerSecond, OutPerSecond, RTTSeconds              *float64
+	GameSessionID, PlayerID, State, Transport, Address, Node string
+	QueueBytes                                               int
+	InPerSecond, OutPerSecond, RTTSeconds                    *float64
 }
 
 // Decode decodes the answers of both paths.

@@ -1,0 +1,44 @@
+// nodes.js: the hosts of a cluster.
+import { h, show, number, duration, time, badge, table } from "./dom.js";
+import { get, act, mayAct } from "./api.js";
+import { ask } from "./dialog.js";
+import { every } from "./refresh.js";
+
+const forget = (n, then) => ask({
+  title: `Forget ${n.name}?`, confirm: "Forget", run: async () => { await act("POST", "nodes/forget", { id: n.name }); then(); },
+  text: "It is declared lost at once: its game sessions are TERMINATED. If it still runs, its players lose their games.",
+});
+
+const drain = (n, then) => ask({
+  title: `Drain ${n.name}?`, confirm: "Drain", run: async () => { await act("POST", "drain", { node: n.name }); then(); },
+  text: "It takes no new game sessions, another node leads, and it exits when its game sessions have ended. You can cancel it until the grace is over.",
+});
+
+export function nodes(body, _query, page) {
+  const button = (name, run) => h("button", { type: "button", class: "danger quiet", onclick: run }, name);
+  const acts = (n) => {
+    if (n.state === "adrift" || n.state === "suspect") return button("Forget", () => forget(n, timer.now));
+    if (n.state !== "live") return "";
+    if (!n.draining) return button("Drain", () => drain(n, timer.now));
+    return h("button", { type: "button", class: "quiet", onclick: async () => { await act("DELETE", "drain", { node: n.name }).catch(page.problem); timer.now(); } }, "Cancel the drain");
+  };
+  const columns = [
+    ["Node", (n) => n.name],
+    ["State", (n) => h("span", {}, badge(n.state), n.draining ? h("span", { class: "badge warn" }, "draining") : null, n.leads ? h("span", { class: "badge busy" }, "leads") : null)],
+    ["Why", (n) => n.why, "wide"],
+    ["Since", (n) => time(n.since)],
+    ["Game sessions", (n) => number(n.gameSessions), "number"],
+    ["Players", (n) => number(n.players), "number"],
+    ["Room", (n) => number(n.room), "number"],
+    ["Lag", (n) => (n.lagSeconds === null ? "" : duration(n.lagSeconds)), "number"],
+    ["Version", (n) => n.version],
+    ["Locations", (n) => n.locations.join(", ")],
+    ["Address", (n) => h("code", {}, n.address)],
+  ];
+  if (mayAct()) columns.push(["Action", acts, "acts"]);
+  const list = h("div", {});
+  show(body, h("p", { class: "hint" }, "Room is how many game sessions can start now. Lag is how late a node hears of changes in etcd."), list);
+  const load = async () => show(list, table("Nodes", columns, (await get("nodes")).nodes, "This host has no cluster."));
+  const timer = every(2000, load, page.problem, list);
+  return timer.stop;
+}

@@ -1,0 +1,221 @@
+package host
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest/assert"
+	"troupe/actors/script/bundle"
+	"troupe/messages"
+	"troupe/transport/console"
+)
+
+func seeing(t *testing.T, n int, test func(c *hosts)) {
+	synctest.Test(t, func(t *testing.T) {
+		test(hostsOf(t, n, func(o *Options) { o.Config.Events.SSE.Own = true }))
+	})
+}
+
+// page decodes an answer of the i-th host's console.
+func page[A any](c *hosts, i int, path string) (a A) {
+	c.Helper()
+	status, body := c.all[i].act("GET", path)
+	if err := json.Unmarshal([]byte(body), &a); status != 200 || err != nil {
+		c.Fatalf("%s at host %d: %d %s", path, i, status, body)
+	}
+	return a
+}
+
+type listed struct {
+	GameSessions        []struct{ ID, Node string }
+	GameSessionsRunning int
+	Players             []struct{ PlayerID, Node string }
+	Nodes               []console.Node
+}
+
+func (c *hosts) nodes(i int) map[string]console.Node {
+	all := map[string]console.Node{}
+	for _, n := range page[listed](c, i, "/nodes").Nodes {
+		all[n.Name] = n
+	}
+	return all
+}
+
+// Every host lists, finds and counts what any of them runs, and says where it is.
+func TestTheConsoleOfACluster(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		var games []*messages.GameSession
+		for i := range 15 {
+			games = append(games, c.create(i%3))
+		}
+		seat := asked(c, 0, messages.CreatePlayerSessions{GameSessionID: games[0].ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})[0]
+		player, err := c.all[slices.IndexFunc(c.all, func(h *testHost) bool { return h.node.name == games[0].Node })].dial(string(seat.ID), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer player.Close()
+		time.Sleep(31 * time.Second) // for the loads of all
+		for i := range c.all {
+			on := map[string]int{}
+			for _, g := range page[listed](c, i, "/game-sessions?limit=200").GameSessions {
+				on[g.Node]++
+			}
+			assert.Equal(c, "game sessions by node", len(on), 3)
+			top := page[listed](c, i, "/top?limit=20")
+			assert.Equal(c, "running", top.GameSessionsRunning, 15)
+			assert.Equal(c, "in top", len(top.GameSessions), 15)
+			assert.Equal(c, "player of top", top.Players[0].Node, games[0].Node)
+			assert.Equal(c, "player", page[listed](c, i, "/players?player=ann").Players[0].Node, games[0].Node)
+			sum := page[struct {
+				Nodes        int
+				GameSessions map[string]int
+			}](c, i, "/overview")
+			assert.Equal(c, "nodes", sum.Nodes, 3)
+			assert.Equal(c, "ACTIVE", sum.GameSessions["active"], 15)
+			leaders := 0
+			for _, n := range c.nodes(i) {
+				assert.Equal(c, n.Name, n.State, "live")
+				assert.Equal(c, "game sessions of "+n.Name, n.GameSessions, 5)
+				assert.Equal(c, "room of "+n.Name, n.Room, 0)
+				if n.LagSeconds == nil || *n.LagSeconds > 1 {
+					t.Errorf("the lag of %s is %v", n.Name, n.LagSeconds)
+				}
+				if n.Leads {
+					leaders++
+				}
+			}
+			assert.Equal(c, "leaders", leaders, 1)
+			for _, g := range games {
+				assert.Equal(c, "node", page[struct{ Node string }](c, i, "/game-session?id="+url.QueryEscape(string(g.ID))).Node, g.Node)
+			}
+		}
+	})
+}
+
+// A host drains another one, and cancels that; a refusal names the host that refuses.
+func TestADrainOfAnotherNode(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		g := c.create(0)
+		asked(c, 0, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+		at := slices.IndexFunc(c.all, func(h *testHost) bool { return h.node.name == g.Node })
+		other := c.all[(at+1)%3]
+		if status, body := other.act("DELETE", "/drain?node="+g.Node); status != http.StatusConflict || !strings.Contains(body, `"node":"`+g.Node+`"`) {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, body := other.act("POST", "/drain?node="+g.Node); status != 200 || !strings.Contains(body, `"draining":true`) {
+			t.Fatalf("%d %s", status, body)
+		}
+		time.Sleep(time.Second)
+		for i := range c.all {
+			n := c.nodes(i)[g.Node]
+			if !n.Draining || n.Leads {
+				t.Errorf("host %d shows %+v", i, n)
+			}
+		}
+		if status, body := other.act("DELETE", "/drain?node="+g.Node); status != 200 {
+			t.Errorf("%d %s", status, body)
+		}
+		time.Sleep(time.Second)
+		assert.Equal(c, "drains", c.nodes((at + 1) % 3)[g.Node].Draining, false)
+		if status, body := other.act("GET", "/drain?node=node-9"); status != http.StatusNotFound {
+			t.Errorf("%d %s", status, body)
+		}
+	})
+}
+
+// A ban at one host is in force at all.
+func TestABanOfACluster(t *testing.T) {
+	seeing(t, 2, func(c *hosts) {
+		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60"); status != 200 {
+			t.Fatal(body)
+		}
+		for _, h := range c.all {
+			assert.Equal(c, "bans", len(operations{h.Host}.Bans()), 1)
+		}
+		if status, body := c.all[1].act("DELETE", "/bans?player=eve"); status != 200 {
+			t.Fatal(body)
+		}
+		for _, h := range c.all {
+			assert.Equal(c, "bans", len(operations{h.Host}.Bans()), 0)
+		}
+	})
+}
+
+// Readers of one host's events get those of all hosts, each once.
+func TestEventsOfACluster(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		a := c.all[0].ask("GET", "/events", "")
+		defer a.Body.Close()
+		time.Sleep(time.Second)
+		seen, nodes := map[string]int{}, map[string]bool{}
+		go func() {
+			for lines := bufio.NewScanner(a.Body); lines.Scan(); {
+				if data, is := strings.CutPrefix(lines.Text(), "data: "); is && strings.Contains(data, "GameSessionActivated") {
+					var e struct{ ID, Node string }
+					_ = json.Unmarshal([]byte(data), &e)
+					seen[e.ID]++
+					nodes[e.Node] = true
+				}
+			}
+		}()
+		for i := range 15 {
+			c.create(i % 3)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(c, "events", len(seen), 15)
+		assert.Equal(c, "nodes", len(nodes), 3)
+		for id, n := range seen {
+			assert.Equal(c, "event "+id, n, 1)
+		}
+	})
+}
+
+// Every host offers and serves the log of a game session that has ended on another one. While that host does not answer,
+// the log is refused.
+func TestLogsOfACluster(t *testing.T) {
+	seeing(t, 2, func(c *hosts) {
+		zip, err := (&bundle.Bundle{Files: map[string][]byte{"main.js": []byte(
+			`let s; exports.ssExports = {init(x) { s = x; }, onProcessStarted() { s.getLogger().info("begun"); return true; }}`)}}).Zip()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := asked(c, 0, messages.CreateScript{Name: "s", Version: "1", Zip: zip})
+		f := asked(c, 0, messages.CreateFleet{Name: "f", ScriptID: s.ID, Locations: []string{"us-east-1"}, Runtime: messages.RuntimeConfiguration{
+			Processes: []messages.ServerProcess{{LaunchPath: "main.js", Concurrent: 2}},
+		}})
+		time.Sleep(5 * time.Second)
+		g := asked(c, 0, messages.CreateGameSession{FleetID: f.ID, MaxPlayers: 2})
+		at := slices.IndexFunc(c.all, func(h *testHost) bool { return h.node.name == g.Node })
+		owner, other := c.all[at], c.all[1-at]
+		time.Sleep(time.Second)
+		asked(c, 0, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
+		time.Sleep(2 * time.Second)
+		status, _, text := other.call("POST", "/", `{"GameSessionId":"`+string(g.ID)+`"}`, "X-Amz-Target", "GameLift.GetGameSessionLogUrl", "Content-Type", "application/x-amz-json-1.1")
+		var out struct{ PreSignedURL string }
+		if err := json.Unmarshal([]byte(text), &out); status != 200 || err != nil {
+			t.Fatalf("%d %s", status, text)
+		}
+		for _, h := range []*testHost{other, owner} { // each accepts the URLs of the others
+			path := strings.TrimPrefix(out.PreSignedURL, other.Addrs().APIURL)
+			if status, _, text = h.call("GET", path+"&format=text", ""); status != 200 || !strings.Contains(text, "begun") {
+				t.Errorf("%d %q", status, text)
+			}
+		}
+		if _, text := other.act("GET", "/game-session/log?id="+url.QueryEscape(string(g.ID))); !strings.Contains(text, "begun") {
+			t.Errorf("%q", text)
+		}
+		path := strings.TrimPrefix(out.PreSignedURL, other.Addrs().APIURL)
+		owner.node.server.Close()
+		if status, _, text = other.call("GET", path+"&format=text", ""); status != http.StatusServiceUnavailable {
+			t.Errorf("%d %q", status, text)
+		}
+	})
+}
