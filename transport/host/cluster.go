@@ -110,7 +110,7 @@ const (
 	loadEvery    = time.Second
 	pollEvery    = 50 * time.Millisecond // interval at which a waiting call checks whether the term has begun
 	termMax      = 8 * time.Second       // maximum time that a call waits until the leader has begun its term
-	syncedMax    = time.Minute           // maximum time that a start waits for the resources of the cluster
+	syncedMax    = time.Minute           // maximum time that a start waits for etcd, and for the resources of the cluster
 
 	clusterSecret = "cluster" // name of the store's secret that holds the id of its cluster
 	pagesSecret   = "pages"   // name of the secret on the coordinator that all nodes share
@@ -135,7 +135,7 @@ func (h *Host) join(o Options) (err error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	h.node = n
 	if n.coordinator = o.Coordinator; n.coordinator == nil {
-		if n.etcd, err = c.Etcd.open(); err != nil {
+		if n.etcd, err = c.Etcd.open(n.ctx); err != nil {
 			return fmt.Errorf("host: cluster.etcd: %w", err)
 		}
 		n.coordinator = n.etcd
@@ -537,7 +537,7 @@ func (c *Config) resourcesHash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (e *EtcdUse) open() (*etcd.Client, error) {
+func (e *EtcdUse) open(ctx context.Context) (*etcd.Client, error) {
 	o := etcd.Options{Endpoints: e.Endpoints, User: e.User}
 	if e.PasswordFile != "" {
 		password, err := readSecret(e.PasswordFile)
@@ -566,5 +566,7 @@ func (e *EtcdUse) open() (*etcd.Client, error) {
 		}
 		o.TLS.Certificates = []tls.Certificate{pair}
 	}
-	return etcd.Open(o)
+	ctx, cancel := context.WithTimeout(ctx, syncedMax)
+	defer cancel()
+	return etcd.Open(ctx, o)
 }
