@@ -54,7 +54,7 @@ func (n *Node) follow(ctx context.Context) (term int64) {
 // campaign makes one attempt to become the leader. It returns when the outcome may be known. An attempt without an
 // answer may still succeed later; the node then learns it from the key.
 func (n *Node) campaign(ctx context.Context) {
-	if !sleep(ctx, rand.N(campaignMax)) {
+	if !Sleep(ctx, rand.N(campaignMax)) {
 		return
 	}
 	n.mu.Lock()
