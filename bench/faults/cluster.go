@@ -27,7 +27,7 @@ const (
 	membersOf    = 3
 	clusterName  = "faults"
 	clusterGames = 1000 // of each host: many more than a run creates
-	// registeredMax bounds the wait for a condition of the cluster that has no promise.
+	// registeredMax bounds the wait for the fleet of a cluster that starts.
 	registeredMax = time.Minute
 	// portsFrom and portsTo are a range from which no system takes ports for outgoing connections, so a process that is
 	// started again gets its ports back.
@@ -197,8 +197,14 @@ func (r *run) startCluster(ctx context.Context, plan *Plan) (_ *cluster, err err
 		return c, errors.Join(errs...)
 	}
 	for _, m := range c.nodes {
-		if err := m.process().AwaitFleet(ctx, ownFleet); err != nil {
-			return c, fmt.Errorf("%s: %w", m.name, err)
+		for began := time.Now(); ; {
+			err := m.process().AwaitFleet(ctx, ownFleet) // the leader offers the fleet when its term has begun
+			if err == nil {
+				break
+			}
+			if time.Since(began) > registeredMax || rest(ctx, watchEvery) != nil {
+				return c, fmt.Errorf("%s: %w", m.name, err)
+			}
 		}
 	}
 	return c, nil
