@@ -157,7 +157,7 @@ func TestEventsOfACluster(t *testing.T) {
 		seen, nodes := map[string]int{}, map[string]bool{}
 		go func() {
 			for lines := bufio.NewScanner(a.Body); lines.Scan(); {
-				if data, is := strings.CutPrefix(lines.Text(), "data: "); is && strings.Contains(data, "GameSessionActivated") {
+				if data, is := strings.CutPrefix(lines.Text(), "data: "); is && strings.Contains(data, `"GameSessionActive"`) {
 					var e struct{ ID, Node string }
 					_ = json.Unmarshal([]byte(data), &e)
 					seen[e.ID]++
