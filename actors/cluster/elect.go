@@ -55,7 +55,7 @@ func (n *Node) follow(ctx context.Context, random *rand.Rand) (term int64) {
 // campaign makes one attempt to become the leader. It returns when the outcome may be known. An attempt without an
 // answer may still succeed later; the node then learns it from the key.
 func (n *Node) campaign(ctx context.Context, random *rand.Rand) {
-	if !sleep(ctx, time.Duration(random.Int64N(int64(campaignMax)))) {
+	if !Sleep(ctx, time.Duration(random.Int64N(int64(campaignMax)))) {
 		return
 	}
 	n.mu.Lock()

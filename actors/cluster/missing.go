@@ -82,7 +82,7 @@ func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
 			}
 			n.o.Log.Warn().Str("node", m.Name).Err(err).Msg("a lost node's game sessions are not ended yet")
 		}
-		sleep(ctx, askEvery-time.Since(begin))
+		Sleep(ctx, askEvery-time.Since(begin))
 	}
 }
 

@@ -175,7 +175,7 @@ func (n *Node) takeName(ctx context.Context) error {
 		case time.Since(begin) > n.o.TTL+leaseGrace:
 			return fmt.Errorf("node %s is registered by a process at %s that does not answer: stop it, or set cluster.node to another name", old.Name, old.Peers)
 		}
-		if !sleep(ctx, nameEvery) {
+		if !Sleep(ctx, nameEvery) {
 			return ctx.Err()
 		}
 	}
