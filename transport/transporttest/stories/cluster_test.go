@@ -7,6 +7,7 @@ import (
 	"net/http/httputil"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -91,4 +92,51 @@ func balancer(t *testing.T, h *hosttest.Host) string {
 	return hosttest.Serve(t, h.Net, &httputil.ReverseProxy{Transport: h.Web.Transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = "http", r.In.Host
 	}})
+}
+
+// CL-4: a page token of one host is good at the next. Items that exist throughout appear once, while others come and go.
+func TestPagesOfThreeHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHosts(t, 3, nil, config, func(o *host.Options) { o.Config.Fleets[0].GameSessionsMax = 30 })
+		s := teller{t, newGoSDK(t, "http://"+h.Host.Addrs().API, h.Web), h.Net.Dial}
+		create := func() string {
+			return text(s.ok("CreateGameSession", object{"FleetId": "fleet-dev", "MaximumPlayerSessionCount": 2}), "GameSession.GameSessionId")
+		}
+		var stay, others []string
+		for i := range 30 {
+			if id := create(); i%2 == 0 {
+				stay = append(stay, id)
+			} else {
+				others = append(others, id)
+			}
+			time.Sleep(time.Second)
+		}
+		for operation, in := range map[string]object{
+			"DescribeGameSessions": {}, "DescribeGameSessionDetails": {},
+			"SearchGameSessions": {"FilterExpression": "maximumSessions = 2", "SortExpression": "creationTimeMillis DESC"},
+		} {
+			seen := map[string]int{}
+			for in["FleetId"], in["Limit"] = "fleet-dev", 4; ; {
+				out := s.ok(operation, in)
+				all, _ := at(out, "GameSessions").([]any)
+				details, _ := at(out, "GameSessionDetails").([]any)
+				for _, one := range details {
+					all = append(all, at(one, "GameSession"))
+				}
+				for _, one := range all {
+					seen[text(one, "GameSessionId")]++
+				}
+				if in["NextToken"] = text(out, "NextToken"); in["NextToken"] == "" {
+					break
+				}
+				s.ok("TerminateGameSession", object{"GameSessionId": others[0], "TerminationMode": "FORCE_TERMINATE"})
+				others = append(others[1:], create())
+			}
+			for _, id := range stay {
+				if seen[id] != 1 {
+					t.Errorf("%s: %s appears %d times", operation, id, seen[id])
+				}
+			}
+		}
+	})
 }
