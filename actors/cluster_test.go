@@ -350,8 +350,12 @@ func TestEveryNodeAnswers(t *testing.T) {
 
 // CL-3.
 func TestWhatWasMadeIsKnownEverywhereAtOnce(t *testing.T) {
+	times := 100
+	if !testing.Short() {
+		times = 1000
+	}
 	runCluster(t, func(c *cluster) {
-		for i := range 100 {
+		for i := range times {
 			m, o := c.nodes[i%3], c.nodes[(i+1)%3]
 			a := must(c, m, messages.CreateAlias{Name: "x", FleetID: relays})
 			assert.Equal(c, "aliases at "+m.name, len(must(c, m, messages.AliasQuery{})), i+1) // including this node's own change

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,7 +295,7 @@ func TestTheNextProcessClears(t *testing.T) {
 // Requests and answers are lost at random. No game session ever runs on two nodes. Once the faults end, the directory
 // contains exactly the running game sessions.
 func TestDirectorySeeds(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(cmp.Or(*seedsFlag, 100)) {
 		withLibrary(t, func(l *library) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			for range 150 {

@@ -1,7 +1,9 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +16,8 @@ import (
 	"troupe/actors/cluster/clustertest"
 	"troupe/messages/coord"
 )
+
+var seedsFlag = flag.Int("cluster.seeds", 0, "how many seeds TestSimulation and TestDirectorySeeds run; 0: as many as usual")
 
 // TestSimulation injects random faults, ends them, and checks whether the cluster recovers. These conditions must hold
 // at all times:
@@ -28,7 +32,7 @@ func TestSimulation(t *testing.T) {
 	if !testing.Short() {
 		seeds = 3000
 	}
-	for seed := range seeds {
+	for seed := range cmp.Or(*seedsFlag, seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			newWorld(t, func(w *world) { simulate(w, uint64(seed)) })
 		})

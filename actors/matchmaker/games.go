@@ -51,24 +51,32 @@ func (m *Manager) watch(c *stage.Context, g *game) {
 	})
 }
 
+func (m *Manager) watchLater(c *stage.Context, g *game) {
+	c.After(retryAfter, runLater{func(c *stage.Context) {
+		if m.games[g.record.Session] == g {
+			m.watch(c, g)
+		}
+	}})
+}
+
 // onSeatsReported schedules a review after an interval, so that players who join or leave at about the same
 // time cause only one new ticket.
 func (m *Manager) onSeatsReported(c *stage.Context, g *game, r messages.SeatsReport, err error) {
 	switch {
 	case err != nil && passes(err):
-		c.After(retryAfter, runLater{func(c *stage.Context) {
-			if m.games[g.record.Session] == g {
-				m.watch(c, g)
-			}
-		}})
+		m.watchLater(c, g)
 	case err != nil:
 		m.forgetGame(c, g)
 	default:
 		first := g.seats == nil
 		changed := g.version != r.Version
 		g.seats, g.version = &r.Seats, r.Version
-		if !r.Seats.Over {
+		switch {
+		case r.Seats.Over:
+		case first || changed || len(r.Asks) > 0:
 			m.watch(c, g)
+		default: // another leader of the cluster watches it too; asked at once, the two would displace each other without end
+			m.watchLater(c, g)
 		}
 		for i := range r.Asks {
 			m.onBackfillRequested(c, g, &r.Asks[i])

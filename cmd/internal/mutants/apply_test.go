@@ -11,7 +11,7 @@ import (
 // mutant is one deliberate bug.
 type mutant struct {
 	name    string // what the code does wrong
-	promise string // id in docs/spec/reliability.md of the promise that the bug breaks
+	promise string // id of the promise that the bug breaks, in docs/spec/reliability.md or docs/spec/cluster.md
 	file    string // path in the module
 	changes []change
 	pkg     string // package of the test that must fail

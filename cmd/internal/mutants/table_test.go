@@ -13,6 +13,10 @@ const (
 	inSim         = "./transport/transporttest/sim"
 	inKCP         = "./transport/kcp"
 	inConsole     = "./transport/console"
+	inActors      = "./actors"
+	inCluster     = "./actors/cluster"
+	inShared      = "./actors/store/shared"
+	inStories     = "./transport/transporttest/stories"
 )
 
 var mutants = []mutant{
@@ -289,5 +293,45 @@ var mutants = []mutant{
 		name: "a script may hold any amount of memory", promise: "RL-210",
 		file: "actors/script/watchdog/memory.go", changes: []change{{"held > w.o.MemoryMax && since >= oldest", "held < 0 && since >= oldest"}},
 		pkg: "./actors/script/watchdog", run: "TestACallEndsForWhatItsOwnerHolds",
+	},
+	{
+		name: "a game session is claimed although another node has it", promise: "CL-5",
+		file: "actors/cluster/directory.go", changes: []change{{"record.Incarnation), coord.Absent(d.o.Keys.Game(tag)), coord.Absent(d.o.Keys.Gone(tag)),", "record.Incarnation),"}},
+		pkg: inCluster, run: "TestDirectorySeeds",
+	},
+	{
+		name: "a lease is taken for a fence", promise: "CL-16",
+		file: "actors/cluster/directory.go", changes: []change{{"\t\t\tcoord.Incarnation(d.o.Keys.Node(d.o.Node), record.Incarnation), coord.Absent(", "\t\t\tcoord.Absent("}},
+		pkg: inCluster, run: "TestOldIncarnations",
+	},
+	{
+		name: "a node is reaped on the word of one witness", promise: "CL-18",
+		file: "actors/cluster/missing.go", changes: []change{{"if others && o.State == Live", "if false && o.State == Live"}},
+		pkg: inCluster, run: "TestLossTable",
+	},
+	{
+		name: "an old term commits", promise: "CL-16",
+		file: "actors/cluster/directory.go", changes: []change{{"[]coord.Condition{leads, coord.Absent(d.o.Keys.Node(node))}", "[]coord.Condition{coord.Absent(d.o.Keys.Node(node))}"}},
+		pkg: inCluster, run: "TestOldIncarnations",
+	},
+	{
+		name: "the directory keeps the record of an ended game session", promise: "CL-202",
+		file: "actors/cluster/directory.go", changes: []change{{"coord.Delete(d.o.Keys.Game(tag)), coord.Delete(d.o.Keys.HostGame(d.o.Node, tag)))", "coord.Delete(d.o.Keys.HostGame(d.o.Node, tag)))"}},
+		pkg: inCluster, run: "TestDirectorySeeds",
+	},
+	{
+		name: "a page token is good at one node only", promise: "CL-4",
+		file: "transport/host/api.go", changes: []change{{"if n := h.node; n != nil {\n\t\tctx, cancel := context.WithTimeout(n.ctx, syncedMax)", "if n := h.node; n != nil && false {\n\t\tctx, cancel := context.WithTimeout(n.ctx, syncedMax)"}},
+		pkg: inStories, run: "TestPagesOfThreeHosts",
+	},
+	{
+		name: "a search counts twice", promise: "CL-11",
+		file: "actors/spread.go", changes: []change{{"all, matched = append(all, f.GameSessions...), matched+f.Matched", "all, matched = append(all, f.GameSessions...), matched+f.Matched+len(f.GameSessions)"}},
+		pkg: inActors, run: "TestPagesOverNodes",
+	},
+	{
+		name: "a claim stays without a game", promise: "CL-210",
+		file: "actors/cluster/directory.go", changes: []change{{"own.state, own.over, own.since = unsure, true, time.Now()\n\t\t}\n\t\tif own.over {", "own.state, own.since = unsure, time.Now()\n\t\t}\n\t\tif own.over {"}},
+		pkg: inCluster, run: "TestDirectorySeeds",
 	},
 }

@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/transport/client"
@@ -174,12 +172,19 @@ func (g gem) await(id, status string) object {
 	}
 }
 
-// startO3DE starts a host with game as its callbacks. Game sessions without players end immediately.
-func startO3DE(t *testing.T, game *server) gem {
-	t.Helper()
-	c := hosttest.Config(t)
-	c.Session.EmptyTimeout = 0
-	return gem{t, hosttest.Start(t, host.Options{Config: c, Log: zerolog.Nop(), NewHandler: func(*messages.Fleet) script.Handler { return game }})}
+// o3de runs a test with one host, and with three hosts of a cluster. game is the callbacks of all of them. Game sessions
+// without players end immediately.
+func o3de(t *testing.T, test func(t *testing.T, g gem, game *server)) {
+	oneAndThree(t, func(t *testing.T, hosts int) {
+		synctest.Test(t, func(t *testing.T) {
+			game := new(server)
+			h := startHosts(t, hosts, nil, hosttest.Config, func(o *host.Options) {
+				o.Config.Session.EmptyTimeout = 0
+				o.NewHandler = func(*messages.Fleet) script.Handler { return game }
+			})
+			test(t, gem{t, h}, game)
+		})
+	})
 }
 
 // twin makes the asynchronous variant of a call: the call runs in parallel with the game, which is notified
@@ -204,8 +209,7 @@ func notification[T any](t *testing.T, from <-chan T) (result T) {
 // The asynchronous variants make the same calls, several of them in parallel.
 // API-65.
 func TestO3DEAsynchronousCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := startO3DE(t, new(server))
+	o3de(t, func(t *testing.T, g gem, _ *server) {
 		var made []<-chan string
 		for _, name := range []string{"one", "two", "three"} {
 			in := object{"Name": name, "FleetId": "fleet-dev", "MaximumPlayerSessionCount": 2, "IdempotencyToken": name}
@@ -248,10 +252,7 @@ func TestO3DEAsynchronousCalls(t *testing.T) {
 
 // API-65.
 func TestO3DECallByCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		game := new(server)
-		g := startO3DE(t, game)
-
+	o3de(t, func(t *testing.T, g gem, game *server) {
 		// A failed call returns an empty string; the log gets the name and the message of the error.
 		if id := g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}); id != "" {
 			t.Errorf("created %s on a fleet that is not there", id)

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
 	"troupe/transport/client"
@@ -36,12 +35,14 @@ func config(t *testing.T) host.Config {
 }
 
 // everyDriver runs a story with the SDK for Go in virtual time, and with the vendor's tools in their own
-// processes over real sockets.
+// processes over real sockets: each with one host, and with three hosts of a cluster.
 func everyDriver(t *testing.T, story func(teller)) {
 	t.Run("GoSDK", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			h := hosttest.Start(t, host.Options{Config: config(t), Log: zerolog.Nop()})
-			story(teller{t, newGoSDK(t, "http://"+h.Host.Addrs().API, h.Web), h.Net.Dial})
+		oneAndThree(t, func(t *testing.T, hosts int) {
+			synctest.Test(t, func(t *testing.T) {
+				h := startHosts(t, hosts, nil, config, nil)
+				story(teller{t, newGoSDK(t, "http://"+h.Host.Addrs().API, h.Web), h.Net.Dial})
+			})
 		})
 	})
 	for name, make := range map[string]func(*testing.T, string) driver{"JavaScriptSDK": newJSSDK, "CommandLine": newCommandLine} {
@@ -49,8 +50,10 @@ func everyDriver(t *testing.T, story func(teller)) {
 			if testing.Short() {
 				t.Skip("a minute of processes: make test-full tells the story by them; transport/serviceapi calls the API by each")
 			}
-			h := hosttest.Start(t, host.Options{Config: config(t), Log: zerolog.Nop(), Network: hosttest.System})
-			story(teller{t, make(t, "http://"+h.Host.Addrs().API), h.Net.Dial})
+			oneAndThree(t, func(t *testing.T, hosts int) {
+				h := startHosts(t, hosts, hosttest.System, config, nil)
+				story(teller{t, make(t, balancer(t, h)), h.Net.Dial})
+			})
 		})
 	}
 }
