@@ -165,8 +165,13 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
 	answer, err := c.peers.Call(ctx, to, q)
 	var refusal *messages.Error
-	if err == nil || errors.As(err, &refusal) || ctx.Err() != nil {
-		return answer, err
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.As(err, &refusal) && refusal.Code == messages.Unavailable: // callers of the service API do not know this code
+		return nil, noAnswer{messages.Errorf(messages.Internal, "node %s: %s", to.Name, refusal.Text), err}
+	case refusal != nil, ctx.Err() != nil:
+		return nil, err
 	}
 	return nil, noAnswer{messages.Errorf(messages.Internal, "node %s does not answer", to.Name), err}
 }

@@ -321,6 +321,28 @@ func TestANodeThatIsBackDoesNotTakeBackAnEnd(t *testing.T) {
 	})
 }
 
+// A node that starts or shuts down refuses the requests of others. Their callers get a code of the service API.
+func TestANodeThatStarts(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		a, b := c.nodes[0], c.nodes[1]
+		g := c.game(a, "b", messages.CreateGameSession{})
+		c.locked(func() { b.refuses = messages.Errorf(messages.Unavailable, "node b is starting") })
+		_, err := at(c, a, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+		var refusal *messages.Error
+		if !errors.As(err, &refusal) || refusal.Code != messages.Internal {
+			t.Errorf("the error is %v", err)
+		}
+		_, err = at(c, a, messages.GameSessionQuery{ID: g.ID + "x"})
+		if !errors.As(err, &refusal) || refusal.Code != messages.Internal { // b may have had it
+			t.Errorf("the error is %v", err)
+		}
+		a.room = []string{"b", "c"}
+		if g := must(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 4}); g.IPAddress != "192.0.2.3" {
+			t.Errorf("the game session is at %s", g.IPAddress)
+		}
+	})
+}
+
 func TestEveryNodeAnswers(t *testing.T) {
 	runCluster(t, func(c *cluster) {
 		a, b := c.nodes[0], c.nodes[1]

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"troupe/bench/server"
 	"troupe/messages/coord"
+	"troupe/messages/lazy"
 	"troupe/transport/etcd"
 )
 
@@ -36,7 +36,7 @@ const (
 
 // clusterTarget matches the targets of faults in a cluster: one host, chosen by the seed; the host that leads; a host
 // that does not; a numbered host; all members of etcd; the member that leads; a numbered member.
-var clusterTarget = regexp.MustCompile(`^(node|leader|follower|node-\d|etcd|etcd-leader|etcd-\d)$`)
+var clusterTarget = lazy.Regexp(`^(node|leader|follower|node-\d|etcd|etcd-leader|etcd-\d)$`)
 
 // clusterConfig is the configuration of each host. It differs in the file of the events only.
 const clusterConfig = `fleets:
@@ -176,7 +176,7 @@ func (r *run) startCluster(ctx context.Context, plan *Plan) (_ *cluster, err err
 			return c, err
 		}
 	}
-	if c.store, err = etcd.Open(etcd.Options{Endpoints: urls, Attempt: 2 * time.Second}); err != nil {
+	if c.store, err = etcd.Open(ctx, etcd.Options{Endpoints: urls, Attempt: 2 * time.Second}); err != nil {
 		return c, err
 	}
 	for i := range plan.Nodes {
@@ -337,7 +337,7 @@ func (c *cluster) registered(ctx context.Context) (map[string]int64, error) {
 }
 
 // isLeader matches the metric of the member of etcd that leads.
-var isLeader = regexp.MustCompile(`(?m)^etcd_server_is_leader 1$`)
+var isLeader = lazy.Regexp(`(?m)^etcd_server_is_leader 1$`)
 
 // etcdLeader returns the member of etcd that leads.
 func (c *cluster) etcdLeader(ctx context.Context) (*machine, error) {
@@ -351,7 +351,7 @@ func (c *cluster) etcdLeader(ctx context.Context) (*machine, error) {
 			continue
 		}
 		text, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
-		if err = errors.Join(err, res.Body.Close()); err == nil && isLeader.Match(text) {
+		if err = errors.Join(err, res.Body.Close()); err == nil && isLeader().Match(text) {
 			return m, nil
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"troupe/bench/server"
+	"troupe/messages/lazy"
 	"troupe/transport/client"
 )
 
@@ -98,7 +98,7 @@ func (l *load) run(ctx context.Context, halt <-chan struct{}) {
 }
 
 // errorCode matches the code in the answer of a host.
-var errorCode = regexp.MustCompile(`"__type":\s*"(?:[^"#]*#)?(\w+)"`)
+var errorCode = lazy.Regexp(`"__type":\s*"(?:[^"#]*#)?(\w+)"`)
 
 // codeOf returns the code of an answer.
 func codeOf(err error) string {
@@ -109,7 +109,7 @@ func codeOf(err error) string {
 	if !errors.As(err, &answer) {
 		return codeNoAnswer
 	}
-	if m := errorCode.FindStringSubmatch(answer.Text); m != nil {
+	if m := errorCode().FindStringSubmatch(answer.Text); m != nil {
 		return m[1]
 	}
 	return fmt.Sprint(answer.Status)

@@ -8,10 +8,10 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"troupe/messages/lazy"
 	"troupe/transport"
 )
 
@@ -120,7 +120,7 @@ func opener(conn net.Conn) (int, error) {
 		if err != nil {
 			return -1, err
 		}
-		if name := nodeArg.FindSubmatch(words); name != nil {
+		if name := nodeArg().FindSubmatch(words); name != nil {
 			return strconv.Atoi(string(name[1]))
 		}
 	}
@@ -128,7 +128,7 @@ func opener(conn net.Conn) (int, error) {
 }
 
 // nodeArg matches the name of a host in its command line.
-var nodeArg = regexp.MustCompile(`\x00cluster\.node=node-(\d)\x00`)
+var nodeArg = lazy.Regexp(`\x00cluster\.node=node-(\d)\x00`)
 
 // socketOf returns the inode of a socket in /proc/net/tcp.
 func socketOf(local, remote net.Addr) (string, error) {

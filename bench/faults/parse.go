@@ -8,12 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"troupe/messages/lazy"
 )
 
 // Find returns the plan with the given name. If the name ends in .yaml or .yml, Find reads the plan from that file.
@@ -101,9 +102,9 @@ func parse(text []byte, name string) (p Plan, err error) {
 		return p, at(steps, errors.New("kills must be the only fault of its plan"))
 	case p.Nodes != 0 && (p.Nodes < 2 || p.Nodes > nodesMax):
 		return p, at(root, fmt.Errorf("nodes must be 2 to %d", nodesMax))
-	case slices.ContainsFunc(p.Faults, func(s Step) bool { return clusterTarget.MatchString(s.Target) != (p.Nodes > 0) }):
+	case slices.ContainsFunc(p.Faults, func(s Step) bool { return clusterTarget().MatchString(s.Target) != (p.Nodes > 0) }):
 		return p, at(steps, errors.New("a plan with nodes has faults of its processes only, and no other plan has those"))
-	case !planName.MatchString(p.Name):
+	case !planName().MatchString(p.Name):
 		return p, at(root, fmt.Errorf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", p.Name))
 	case time.Duration(p.Length) > lengthMax:
 		return p, at(root, fmt.Errorf("the plan takes %v, and %v is the most", time.Duration(p.Length), lengthMax))
@@ -112,7 +113,7 @@ func parse(text []byte, name string) (p Plan, err error) {
 }
 
 // planName matches valid names of plans. File names are derived from them.
-var planName = regexp.MustCompile(`^[\w.-]{1,64}$`)
+var planName = lazy.Regexp(`^[\w.-]{1,64}$`)
 
 // at adds the line of a node to an error.
 func at(node *yaml.Node, err error) error { return fmt.Errorf("line %d: %w", node.Line, err) }
