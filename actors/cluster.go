@@ -344,14 +344,18 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 		return answer, unknown
 	}
 	id := gameSessionOf(q)
+	absent := false // the directory had no record a moment ago
 	for hop := range hopsMax - 1 {
 		owner, self, found, err := c.members.Owner(ctx, id, hop > 0)
 		switch {
 		case err != nil && hop == 0: // the owner that is remembered may be lost
 			continue
+		case err != nil && absent: // see ended
+			return nil, messages.Errorf(messages.Internal, "game session %s: %v", id, err)
 		case err != nil:
 			return c.askAll(ctx, q, unknown, err)
 		case !found && hop == 0: // the cache may be out of date, so ask the coordinator
+			absent = true
 			continue
 		case !found:
 			return c.ended(ctx, id, q, unknown)

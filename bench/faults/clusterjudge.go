@@ -36,6 +36,9 @@ func (m *machine) began() time.Time {
 func (j *clusterJudge) judge(ctx context.Context, report *Report) error {
 	report.Calls = j.load.table()
 	add := func(all ...Verdict) { report.Verdicts = append(report.Verdicts, all...) }
+	if err := j.judgePlayers(ctx, report); err != nil { // first, because it judges how long players wait
+		return err
+	}
 	add(j.judgeGames(), j.judgeFound())
 	add(j.judgeCalls()...)
 	placements, err := j.judgePlacements(ctx)
@@ -53,7 +56,7 @@ func (j *clusterJudge) judge(ctx context.Context, report *Report) error {
 		j.watch.back.judge("CL-205", "no host takes back what it said about a game session", "%d answers did", j.watch.back.count),
 		j.watch.noted.judge(j.plan.Row, "processes end when they are asked to", "%d did not", j.watch.noted.count))
 	j.watch.mu.Unlock()
-	return j.judgePlayers(ctx, report)
+	return nil
 }
 
 // judgeGames judges whether game sessions ended when they had to, and only then.
@@ -144,8 +147,8 @@ func (j *clusterJudge) firstFault() (first time.Time) {
 	return first
 }
 
-// refusals are the codes that a call may have, beside ok, at a host that is not under fault: at any time, or while a
-// fault lasts and shortly after.
+// allowed reports whether a host that is not under fault may answer a call so. faulty means that another process is under
+// fault, or was shortly before. lost holds the game sessions that end.
 func allowed(a asked, faulty bool, lost map[string]bool) bool {
 	switch {
 	case a.code == codeOK:
@@ -401,7 +404,7 @@ func (j *clusterJudge) judgeState(ctx context.Context) ([]Verdict, error) {
 	}, ctx.Err()
 }
 
-// judgePlayers judges the delivery to players whose game sessions did not end. It disconnects all players.
+// judgePlayers judges the delivery to players whose game sessions did not end.
 func (j *clusterJudge) judgePlayers(ctx context.Context, report *Report) error {
 	var merged []Verdict
 	var crews, late int
