@@ -166,10 +166,14 @@ func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (
 	answer, err := c.peers.Call(ctx, to, q)
 	var refusal *messages.Error
 	switch {
-	case errors.As(err, &refusal):
+	case err == nil:
+		return answer, nil
+	case errors.As(err, &refusal) && refusal.Code == messages.Unavailable: // callers of the service API do not know this code
+		return nil, noAnswer{messages.Errorf(messages.Internal, "node %s: %s", to.Name, refusal.Text), err}
+	case refusal != nil:
 		return answer, &messages.FromNode{Node: to.Name, Refusal: refusal}
-	case err == nil || ctx.Err() != nil:
-		return answer, err
+	case ctx.Err() != nil:
+		return nil, err
 	}
 	return nil, noAnswer{messages.Errorf(messages.Internal, "node %s does not answer", to.Name), err}
 }
@@ -342,14 +346,18 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 		return answer, unknown
 	}
 	id := gameSessionOf(q)
+	absent := false // the directory had no record a moment ago
 	for hop := range hopsMax - 1 {
 		owner, self, found, err := c.members.Owner(ctx, id, hop > 0)
 		switch {
 		case err != nil && hop == 0: // the owner that is remembered may be lost
 			continue
+		case err != nil && absent: // see ended
+			return nil, messages.Errorf(messages.Internal, "game session %s: %v", id, err)
 		case err != nil:
 			return c.askAll(ctx, q, unknown, err)
 		case !found && hop == 0: // the cache may be out of date, so ask the coordinator
+			absent = true
 			continue
 		case !found:
 			return c.ended(ctx, id, q, unknown)

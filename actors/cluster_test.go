@@ -39,7 +39,7 @@ type cluster struct {
 	made  map[messages.GameSessionID][32]byte // fingerprints
 	stale map[messages.GameSessionID]bool     // nodes remember an owner that is lost
 	away  bool                                // the coordinator does not answer
-	slow  bool                                // the coordinator does not answer reads of ended game sessions
+	slow  string                              // the coordinator does not answer reads of the "owner", or of what has "ended"
 }
 
 // member is one node. It implements the node's Members and its fleet.Directory.
@@ -188,7 +188,7 @@ var errAway = errors.New("the coordinator does not answer")
 func (m *member) Owner(_ context.Context, id messages.GameSessionID, fresh bool) (coord.Node, bool, bool, error) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
-	if m.c.away {
+	if m.c.away || m.c.slow == "owner" && fresh {
 		return coord.Node{}, false, false, errAway
 	}
 	if m.c.stale[id] && !fresh {
@@ -204,7 +204,7 @@ func (m *member) Owner(_ context.Context, id messages.GameSessionID, fresh bool)
 func (m *member) Ended(_ context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
-	if m.c.away || m.c.slow {
+	if m.c.away || m.c.slow == "ended" {
 		return nil, [32]byte{}, errAway
 	}
 	return m.c.gone[id], m.c.made[id], nil
@@ -315,9 +315,33 @@ func TestANodeThatIsBackDoesNotTakeBackAnEnd(t *testing.T) {
 			c.gone[g.ID] = &messages.GameSession{ID: g.ID, Status: messages.GameSessionTerminated}
 		})
 		assert.Equal(c, "status", must(c, b, messages.GameSessionQuery{ID: g.ID}).Status, messages.GameSessionTerminated)
-		c.locked(func() { c.slow = true })
-		_, err := at(c, b, messages.GameSessionQuery{ID: g.ID})
-		wantCode(c, err, messages.Internal)
+		for _, read := range []string{"ended", "owner"} {
+			c.locked(func() { c.slow = read })
+			_, err := at(c, b, messages.GameSessionQuery{ID: g.ID})
+			wantCode(c, err, messages.Internal)
+		}
+	})
+}
+
+// A node that starts or shuts down refuses the requests of others. Their callers get a code of the service API.
+func TestANodeThatStarts(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		a, b := c.nodes[0], c.nodes[1]
+		g := c.game(a, "b", messages.CreateGameSession{})
+		c.locked(func() { b.refuses = messages.Errorf(messages.Unavailable, "node b is starting") })
+		_, err := at(c, a, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+		var refusal *messages.Error
+		if !errors.As(err, &refusal) || refusal.Code != messages.Internal {
+			t.Errorf("the error is %v", err)
+		}
+		_, err = at(c, a, messages.GameSessionQuery{ID: g.ID + "x"})
+		if !errors.As(err, &refusal) || refusal.Code != messages.Internal { // b may have had it
+			t.Errorf("the error is %v", err)
+		}
+		a.room = []string{"b", "c"}
+		if g := must(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 4}); g.IPAddress != "192.0.2.3" {
+			t.Errorf("the game session is at %s", g.IPAddress)
+		}
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 type nodeAnswer struct {
 	answer any
 	err    error
-	silent bool // the node did not answer
+	silent bool // the node did not answer, or is starting or shutting down
 }
 
 // ask sends a request to all other nodes at the same time.
@@ -34,7 +34,7 @@ func (c *Cluster) askThese(ctx context.Context, others []coord.Node, q messages.
 		all.Go(func() {
 			answer, err := c.peers.Call(ctx, n, q)
 			var refusal *messages.Error
-			answers[i] = nodeAnswer{answer, err, err != nil && !errors.As(err, &refusal)}
+			answers[i] = nodeAnswer{answer, err, err != nil && (!errors.As(err, &refusal) || refusal.Code == messages.Unavailable)}
 			if answers[i].silent {
 				answers[i].err = messages.Errorf(messages.Internal, "node %s does not answer: %v", n.Name, err)
 			}

@@ -28,7 +28,7 @@ const (
 	clusterName  = "faults"
 	clusterGames = 1000 // of each host: many more than a run creates
 	// registeredMax bounds the wait for the fleet of a cluster that starts.
-	registeredMax = time.Minute
+	registeredMax = 15 * time.Second
 	// portsFrom and portsTo are a range from which no system takes ports for outgoing connections, so a process that is
 	// started again gets its ports back.
 	portsFrom, portsTo = 20000, 32000
@@ -203,7 +203,7 @@ func (r *run) startCluster(ctx context.Context, plan *Plan) (_ *cluster, err err
 				break
 			}
 			if time.Since(began) > registeredMax || rest(ctx, watchEvery) != nil {
-				return c, fmt.Errorf("%s: %w", m.name, err)
+				return c, fmt.Errorf("%s: %w\n%s", m.name, err, m.process().Output())
 			}
 		}
 	}

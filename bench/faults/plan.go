@@ -101,6 +101,9 @@ func (k Kind) onHost() bool {
 	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills, Cut}, k)
 }
 
+// onCluster reports whether faults of this kind may affect a process of a cluster.
+func (k Kind) onCluster() bool { return slices.Contains([]Kind{Crash, Restart, Stall, Cut}, k) }
+
 // ends reports whether faults of this kind end the host's process.
 func (k Kind) ends() bool { return k == Crash || k == Restart }
 
@@ -249,10 +252,9 @@ func (s *Step) check() error {
 		return errors.New("from must be etcd, peers, one or all")
 	case clusterTarget().MatchString(s.Target) && s.Fault == Cut && strings.HasPrefix(s.Target, "etcd"):
 		return errors.New("the target of cut must be a host")
-	case clusterTarget().MatchString(s.Target) && slices.Contains([]Kind{Crash, Restart, Stall, Cut}, s.Fault):
-	case s.Fault == Cut:
+	case s.Fault == Cut && !clusterTarget().MatchString(s.Target):
 		return errors.New("the target of cut must be node, leader or follower")
-	case s.Fault.onHost() && s.Target != "host":
+	case s.Fault.onHost() && s.Target != "host" && !(s.Fault.onCluster() && clusterTarget().MatchString(s.Target)):
 		return fmt.Errorf("the target of %s must be host", s.Fault)
 	case !s.Fault.onHost() && !slices.Contains([]string{"all", "half", "one"}, s.Target):
 		return fmt.Errorf("the target of %s must be all, half or one", s.Fault)

@@ -165,6 +165,9 @@ func (p *Process) Terminate() error {
 // ExitCode returns the exit code of a process that has ended, or -1 if a signal ended it.
 func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 
+// Output returns the last output of the process.
+func (p *Process) Output() string { return p.output.String() }
+
 // Alive returns nil while the process is running. Otherwise it returns an error with the exit status and the last
 // output.
 func (p *Process) Alive() error {
