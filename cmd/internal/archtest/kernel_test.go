@@ -33,6 +33,7 @@ var kernelParts = map[string]string{
 	"cmd/troupe/etcd_test.go":                             "SIGKILL of a member of etcd",
 	"cmd/troupe/image_linux_test.go":                      "the image in an empty root folder",
 	"cmd/troupe/newgame_test.go":                          "npm, tsc and node with what a new game is made of",
+	"cmd/troupe/packaging_cluster_linux_test.go":          "systemd judges the units",
 	"cmd/troupe/packaging_linux_test.go":                  "systemd, buildah and sh with what documents show",
 	"cmd/troupe/top_linux_test.go":                        "a terminal, its size and its signals",
 	"docs/gohost/main_test.go":                            "the example is a program",
