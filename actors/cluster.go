@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors/fleet"
@@ -50,6 +51,7 @@ type Cluster struct {
 	cancel  context.CancelFunc
 	closing sync.RWMutex   // held while work begins, and while ctx is cancelled
 	work    sync.WaitGroup // counts the goroutines of Send and rooms
+	asking  atomic.Int32   // number of requests to the leader that are not answered
 	rooms   rooms
 }
 
@@ -74,7 +76,10 @@ const (
 	searchMax  = 500 * time.Millisecond // maximum time that searches wait for each node
 	createsMax = 4                      // maximum number of nodes that are tried for a new game session
 	decideMax  = 10 * time.Second       // maximum time for the leader's decision, which etcd makes durable
+	askingMax  = 1000                   // maximum number of requests to the leader that wait until its successor leads
 	hopsMax    = 3                      // maximum number of nodes that are asked in turn for a game session
+
+	leaderEvery = 200 * time.Millisecond // interval at which a request asks again who leads
 )
 
 // Do implements messages.Doer.
@@ -145,20 +150,36 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 	}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	leader, self, err := c.members.Leader(within)
-	var answer any
-	switch {
-	case err != nil:
-		err = messages.Errorf(messages.Internal, "no node of the cluster leads at the moment: %v", err)
-	case self:
-		answer, err = c.local.Do(within, q)
-	default:
-		answer, err = c.call(within, leader, q)
-	}
+	answer, err := c.askLeader(within, q)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		return nil, messages.Errorf(messages.Internal, "the leader of the cluster does not answer within %v: etcd may be away", limit)
 	}
 	return answer, err
+}
+
+// askLeader asks the leader. If the process of the leader has gone, its registration remains for some seconds: then
+// askLeader waits until another node leads, or ctx ends.
+func (c *Cluster) askLeader(ctx context.Context, q messages.Request) (any, error) {
+	c.asking.Add(1)
+	defer c.asking.Add(-1)
+	for {
+		leader, self, err := c.members.Leader(ctx)
+		switch {
+		case err != nil:
+			return nil, messages.Errorf(messages.Internal, "no node of the cluster leads at the moment: %v", err)
+		case self:
+			return c.local.Do(ctx, q)
+		}
+		answer, err := c.call(ctx, leader, q)
+		if !errors.Is(err, coord.ErrRefused) || c.asking.Load() > askingMax {
+			return answer, err
+		}
+		select {
+		case <-time.After(leaderEvery):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // call sends a request to another node and returns the answer.

@@ -104,11 +104,11 @@ func (c *cluster) start(name string) {
 func (m *member) lead() {
 	for _, o := range m.c.nodes {
 		if o.leads {
-			o.leads = false
+			m.c.locked(func() { o.leads = false })
 			o.system.EndTerm()
 		}
 	}
-	m.leads = true
+	m.c.locked(func() { m.leads = true })
 	m.system.BeginTerm(spreadStore{&m.c.shared, m.c})
 	for i, o := range m.c.nodes {
 		share := catalog.Share{Rank: i, Of: len(m.c.nodes)}
@@ -162,6 +162,8 @@ func (m *member) Names() (all []string) {
 }
 
 func (m *member) Leader(context.Context) (coord.Node, bool, error) {
+	m.c.mu.Lock()
+	defer m.c.mu.Unlock()
 	for _, o := range m.c.nodes {
 		if o.leads {
 			return o.node(), o == m, nil
@@ -573,6 +575,29 @@ func TestANodeThatIsAwayIsPassedOver(t *testing.T) {
 		c.locked(func() { c.nodes[1].refuses = fmt.Errorf("sent: %w", coord.ErrUnknown) })
 		_, err := at(c, a, messages.CreateGameSession{FleetID: relays, MaxPlayers: 2})
 		wantCode(c, err, messages.Internal)
+	})
+}
+
+// The registration of a leader whose process has gone remains for some seconds. Requests wait for the next leader.
+func TestALeaderThatIsGoneIsAwaited(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		c.locked(func() { c.nodes[0].refuses = fmt.Errorf("dial: %w", coord.ErrRefused) })
+		begin := time.Now()
+		_, err := at(c, c.nodes[2], messages.CreateAlias{Name: "early", Message: "none"})
+		wantCode(c, err, messages.Internal)
+		assert.Equal(c, "wait without a leader", time.Since(begin), 10*time.Second)
+		begin = time.Now()
+		took := make(chan time.Duration)
+		go func() {
+			_, err := at(c, c.nodes[2], messages.CreateAlias{Name: "one", Message: "none"})
+			assert.NoError(c, err)
+			took <- time.Since(begin)
+		}()
+		time.Sleep(6 * time.Second)
+		c.nodes[1].lead()
+		if took := <-took; took < 6*time.Second || took > 6*time.Second+300*time.Millisecond {
+			t.Errorf("answered after %v, and the next node led after 6s", took)
+		}
 	})
 }
 
