@@ -7,7 +7,7 @@ import "strconv"
 // should do next.
 type CloseReason uint16
 
-// Close reasons. 4001 and 4008 to 4010 are defined in reliability.md 2.4 to 2.6 and 5.1, 4012 in cluster.md 8.
+// Close reasons. 4001 and 4008 to 4010 are defined in reliability.md 2.4 to 2.6 and 5.1. 4012 is defined in cluster.md 8.
 const (
 	CloseNormal        CloseReason = 1000 // a refused login, or the player left
 	CloseGoingAway     CloseReason = 1001 // the host drains
