@@ -7,8 +7,7 @@ import "strconv"
 // should do next.
 type CloseReason uint16
 
-// Close reasons. 4001 and 4008 to 4010 are defined in reliability.md 2.4 to 2.6 and 5.1. 4012 is reserved for
-// cluster.md.
+// Close reasons. 4001 and 4008 to 4010 are defined in reliability.md 2.4 to 2.6 and 5.1. 4012 is defined in cluster.md 8.
 const (
 	CloseNormal        CloseReason = 1000 // a refused login, or the player left
 	CloseGoingAway     CloseReason = 1001 // the host drains
@@ -28,6 +27,7 @@ const (
 	CloseSlowConsumer  CloseReason = 4009 // the outbound queue is full
 	CloseTooFast       CloseReason = 4010 // the inbound rate limit was exceeded for 10 s
 	CloseTryLater      CloseReason = 4011 // too many logins at once
+	CloseMoved         CloseReason = 4012 // another node of the cluster runs the game session
 	CloseGameCrashed   CloseReason = 4013 // the game session ended because its script or the host's code for it failed
 )
 
@@ -67,6 +67,7 @@ var closeTable = []closeInfo{
 	{CloseSlowConsumer, "slow_consumer", RetryResume},
 	{CloseTooFast, "inbound_rate_exceeded", RetryLater},
 	{CloseTryLater, "try_later", RetryLater},
+	{CloseMoved, "moved", RetryResume},
 	{CloseGameCrashed, "game_session_crashed", RetryNever},
 }
 

@@ -400,21 +400,25 @@ func (d *Directory) Gone(ctx context.Context, tag coord.Tag) (*coord.Gone, error
 // Owner returns the name of the node that runs a game session, or "" if no node runs it. Unless fresh is set, the answer
 // may come from a cache.
 func (d *Directory) Owner(ctx context.Context, tag coord.Tag, fresh bool) (string, error) {
+	w, err := d.find(ctx, tag, fresh, false)
+	return w.Owner, err
+}
+
+// ForLogin returns where the game session of a player is. Unless fresh is set, the answer may come from a cache. It
+// returns ErrTooManyReads if logins have caused too many reads.
+func (d *Directory) ForLogin(ctx context.Context, tag coord.Tag, fresh bool) (Whereabouts, error) {
+	return d.find(ctx, tag, fresh, true)
+}
+
+func (d *Directory) find(ctx context.Context, tag coord.Tag, fresh, login bool) (Whereabouts, error) {
 	d.mu.Lock()
 	own := d.own[tag]
 	here := own != nil && own.state == claimed && !own.over
 	d.mu.Unlock()
-	switch {
-	case here:
-		return d.o.Node, nil
-	case !fresh:
-		return d.owners.Find(ctx, tag, false)
+	if here {
+		return Whereabouts{Owner: d.o.Node}, nil
 	}
-	g, err := d.owners.Read(ctx, tag)
-	if err != nil || g == nil {
-		return "", err
-	}
-	return g.Owner, nil
+	return d.owners.Find(ctx, tag, fresh, login)
 }
 
 // Clear deletes the records of an earlier process of this node. It must be called before the first Claim of this

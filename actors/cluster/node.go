@@ -21,7 +21,7 @@ type Options struct {
 	Peers       Peers
 	Log         zerolog.Logger
 	Cluster     string        // name of the cluster; must be valid
-	Self        coord.Node    // registration of this node, with a valid name; Draining and Incarnation are not set
+	Self        coord.Node    // registration of this node, with a valid name; Players, Draining and Incarnation are not set
 	ClusterID   string        // id of the cluster to which the node's store belongs; "" if it belongs to no cluster yet
 	OldLease    coord.Lease   // lease of the node's former process, as passed to Registered; 0 if unknown
 	TTL         time.Duration // of the registration, in whole seconds; default 6 s
@@ -153,6 +153,12 @@ func (n *Node) Do(ctx context.Context, q messages.Request) (any, error) {
 // SetDraining sets whether the node drains. A draining node does not lead and gets no new work.
 func (n *Node) SetDraining(on bool) {
 	n.change(func() { n.self.Draining = on })
+	n.wake()
+}
+
+// SetPlayers sets the addresses at which the node accepts players (see coord.Node).
+func (n *Node) SetPlayers(addresses string) {
+	n.change(func() { n.self.Players = addresses })
 	n.wake()
 }
 

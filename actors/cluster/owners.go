@@ -25,55 +25,68 @@ type Owners struct {
 	keys        coord.Keys
 
 	mu         sync.Mutex
-	young, old map[coord.Tag]owner
+	young, old map[coord.Tag]Whereabouts
 	reads      map[coord.Tag]*reading // under way
 	second     time.Time              // the second to which logins applies
 	logins     int
 }
 
-// owner is the node that runs a game session. An empty name means that no node runs it; such an entry expires.
-type owner struct {
-	name  string
-	until time.Time
+// Whereabouts says which node runs a game session.
+type Whereabouts struct {
+	Owner string // name of the node; "" if no node runs the game session
+	Ended bool   // the directory knows that the game session has ended; otherwise it knows nothing about it
+	Lost  bool   // it has ended because its node was lost
+
+	until time.Time // without an Owner: how long it is cached
 }
 
 // reading is a read in progress. All callers that ask for the same game session wait for it.
 type reading struct {
-	done chan struct{}
-	game *coord.Game
-	err  error
+	done  chan struct{}
+	where Whereabouts
+	err   error
 }
 
 // NewOwners returns an Owners with an empty cache.
 func NewOwners(c Coordinator, k coord.Keys) *Owners {
-	return &Owners{coordinator: c, keys: k, young: map[coord.Tag]owner{}, reads: map[coord.Tag]*reading{}}
+	return &Owners{coordinator: c, keys: k, young: map[coord.Tag]Whereabouts{}, reads: map[coord.Tag]*reading{}}
 }
 
-// Find returns the node that runs a game session, or "" if there is none. It uses the cache if possible. If login is
-// set, a read counts against the limit for logins, and Find may return ErrTooManyReads. Other errors are the
-// coordinator's and ctx's.
-func (o *Owners) Find(ctx context.Context, tag coord.Tag, login bool) (name string, err error) {
+// Find returns where a game session is. Unless fresh is set, it uses the cache if possible. If login is set, a read
+// counts against the limit for logins, and Find may return ErrTooManyReads. Other errors are the coordinator's and
+// ctx's.
+func (o *Owners) Find(ctx context.Context, tag coord.Tag, fresh, login bool) (Whereabouts, error) {
 	o.mu.Lock()
 	known, there := o.young[tag]
 	if !there {
 		known, there = o.old[tag]
 	}
 	now := time.Now()
-	if there && (known.name != "" || now.Before(known.until)) {
+	if there && !fresh && (known.Owner != "" || now.Before(known.until)) {
 		o.put(tag, known)
 		o.mu.Unlock()
-		return known.name, nil
+		return known, nil
 	}
-	if o.reads[tag] == nil && login && !o.mayRead(now) {
+	r := o.reads[tag]
+	first := r == nil || fresh && !login // another caller's read may have begun before what this caller has to see
+	if first && login && !o.mayRead(now) {
 		o.mu.Unlock()
-		return "", ErrTooManyReads
+		return Whereabouts{}, ErrTooManyReads
+	}
+	if first {
+		r = &reading{done: make(chan struct{})}
+		o.reads[tag] = r
 	}
 	o.mu.Unlock()
-	game, err := o.share(ctx, tag)
-	if err != nil || game == nil {
-		return "", err
+	if first {
+		o.read(context.WithoutCancel(ctx), tag, r)
 	}
-	return game.Owner, nil
+	select {
+	case <-r.done:
+		return r.where, r.err
+	case <-ctx.Done():
+		return Whereabouts{}, ctx.Err()
+	}
 }
 
 // mayRead counts a read for a login. It reports whether the limit allows the read.
@@ -85,74 +98,45 @@ func (o *Owners) mayRead(now time.Time) bool {
 	return o.logins <= loginReads
 }
 
-// share reads the directory. Concurrent calls for the same game session share one read.
-func (o *Owners) share(ctx context.Context, tag coord.Tag) (*coord.Game, error) {
+// read reads the directory, caches the answer, and ends r.
+func (o *Owners) read(ctx context.Context, tag coord.Tag, r *reading) {
+	r.where, r.err = o.look(ctx, tag)
 	o.mu.Lock()
-	r := o.reads[tag]
-	first := r == nil
-	if first {
-		r = &reading{done: make(chan struct{})}
-		o.reads[tag] = r
+	defer o.mu.Unlock()
+	if r.err == nil {
+		o.put(tag, r.where)
 	}
-	o.mu.Unlock()
-	if first {
-		r.game, r.err = o.Read(context.WithoutCancel(ctx), tag)
-		o.mu.Lock()
+	if o.reads[tag] == r {
 		delete(o.reads, tag)
-		o.mu.Unlock()
-		close(r.done)
 	}
-	select {
-	case <-r.done:
-		return r.game, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	close(r.done)
 }
 
-// Read reads the current record of a game session from the directory, and caches its owner. It returns nil if there is
-// no record.
-func (o *Owners) Read(ctx context.Context, tag coord.Tag) (*coord.Game, error) {
+// look reads the record of a game session, or else what is left of one that has ended.
+func (o *Owners) look(ctx context.Context, tag coord.Tag) (w Whereabouts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
-	found, err := o.coordinator.Read(ctx, coord.Query{Key: o.keys.Game(tag)})
+	found, err := o.coordinator.Read(ctx, coord.Query{Key: o.keys.Game(tag), Else: o.keys.Gone(tag)})
 	if err != nil {
-		return nil, err
+		return w, err
 	}
-	var game *coord.Game
-	known := owner{until: time.Now().Add(absentFor)}
-	if len(found.KVs) > 0 {
-		g, err := coord.Decode[coord.Game](found.KVs[0])
-		if err != nil {
-			return nil, err
-		}
-		game, known.name = &g, g.Owner
+	w.until = time.Now().Add(absentFor)
+	if len(found.KVs) == 0 {
+		return w, nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.put(tag, known)
-	return game, nil
-}
-
-// Set caches the owner of a game session.
-func (o *Owners) Set(tag coord.Tag, name string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.put(tag, owner{name: name})
-}
-
-// Forget drops a game session from the cache, because the cached owner does not have it.
-func (o *Owners) Forget(tag coord.Tag) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.young, tag)
-	delete(o.old, tag)
+	g, err := coord.Decode[coord.Gone](found.KVs[0]) // has the fields of coord.Game
+	if found.KVs[0].Key == o.keys.Game(tag) {
+		w.Owner = g.Owner
+	} else {
+		w.Ended, w.Lost = true, g.Text != ""
+	}
+	return w, err
 }
 
 // put adds an entry to the newer half of the cache. If that half is full, put drops the older half first.
-func (o *Owners) put(tag coord.Tag, known owner) {
+func (o *Owners) put(tag coord.Tag, known Whereabouts) {
 	if _, there := o.young[tag]; !there && len(o.young) >= ownersMax/2 {
-		o.young, o.old = map[coord.Tag]owner{}, o.young
+		o.young, o.old = map[coord.Tag]Whereabouts{}, o.young
 	}
 	o.young[tag] = known
 }

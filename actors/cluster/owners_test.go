@@ -33,13 +33,14 @@ func TestOwners(t *testing.T) {
 		c := &counting{Coordinator: client}
 		o := cluster.NewOwners(c, keys)
 		const tag = coord.Tag("tag")
+		fresh := false
 		find := func(want string, reads int64) {
 			t.Helper()
 			var all sync.WaitGroup
 			for range 20 {
 				all.Go(func() {
-					if name, err := o.Find(t.Context(), tag, true); name != want || err != nil {
-						t.Errorf("%q, %v, want %q", name, err, want)
+					if w, err := o.Find(t.Context(), tag, fresh, true); w.Owner != want || err != nil {
+						t.Errorf("%+v, %v, want %q", w, err, want)
 					}
 				})
 			}
@@ -55,15 +56,33 @@ func TestOwners(t *testing.T) {
 		find("a", 1)
 		time.Sleep(time.Hour)
 		find("a", 0)
-		o.Forget(tag)
-		find("a", 1)
-		o.Set(tag, "b")
+		put(t, client, keys.Game(tag), `{"owner":"b"}`)
+		fresh = true
+		find("b", 1)
+		fresh = false
 		find("b", 0)
-		if got, err := o.Read(t.Context(), tag); err != nil || got.Owner != "a" {
-			t.Errorf("%+v, %v", got, err)
+	})
+}
+
+// One read says that a game session has ended, and how.
+func TestOwnersOfEndedGameSessions(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *clustertest.Store) {
+		client := s.Client()
+		c := &counting{Coordinator: client}
+		o := cluster.NewOwners(c, keys)
+		put(t, client, keys.Gone("lost"), `{"owner":"a","text":"its host was lost"}`)
+		put(t, client, keys.Gone("ended"), `{"owner":"a","token":"t"}`)
+		for range 3 {
+			for tag, want := range map[coord.Tag]string{"lost": "true true", "ended": "true false", "unknown": "false false"} {
+				w, err := o.Find(t.Context(), tag, false, true)
+				if got := fmt.Sprint(w.Ended, w.Lost); got != want || w.Owner != "" || err != nil {
+					t.Errorf("%s: %+v, %v, want %s", tag, w, err, want)
+				}
+			}
 		}
-		c.reads.Store(0)
-		find("a", 0)
+		if n := c.reads.Load(); n != 3 {
+			t.Errorf("%d reads, want 3", n)
+		}
 	})
 }
 
@@ -74,7 +93,7 @@ func TestOwnersLimits(t *testing.T) {
 		o := cluster.NewOwners(c, keys)
 		logins := func() (refused int) {
 			for i := range 250 {
-				if _, err := o.Find(t.Context(), coord.Tag(fmt.Sprint("x", i)), true); errors.Is(err, cluster.ErrTooManyReads) {
+				if _, err := o.Find(t.Context(), coord.Tag(fmt.Sprint("x", i)), false, true); errors.Is(err, cluster.ErrTooManyReads) {
 					refused++
 				}
 			}
@@ -83,19 +102,19 @@ func TestOwnersLimits(t *testing.T) {
 		if n := logins(); n != 50 {
 			t.Errorf("%d of 250 refused, want 50", n)
 		}
-		if name, err := o.Find(t.Context(), "y", false); err != nil {
-			t.Errorf("not a login: %q, %v", name, err)
+		if w, err := o.Find(t.Context(), "y", false, false); err != nil {
+			t.Errorf("not a login: %+v, %v", w, err)
 		}
 		time.Sleep(time.Second)
 		if n := logins(); n != 0 {
 			t.Errorf("%d of 250 refused, of which 50 are not known", n)
 		}
 		for i := range 150_000 {
-			o.Set(coord.Tag(fmt.Sprint(i)), "a")
+			_, _ = o.Find(t.Context(), coord.Tag(fmt.Sprint(i)), false, false)
 		}
 		c.reads.Store(0)
 		for i := range 150_000 {
-			_, _ = o.Find(t.Context(), coord.Tag(fmt.Sprint(149_999-i)), false)
+			_, _ = o.Find(t.Context(), coord.Tag(fmt.Sprint(149_999-i)), false, false)
 			if c.reads.Load() > 0 {
 				if i < 50_000 || i > 100_000 {
 					t.Errorf("%d are remembered", i)
@@ -104,7 +123,7 @@ func TestOwnersLimits(t *testing.T) {
 			}
 		}
 		client.SetFaults(clustertest.Faults{Requests: true})
-		if _, err := o.Find(t.Context(), "z", false); !errors.Is(err, coord.ErrUnavailable) {
+		if _, err := o.Find(t.Context(), "z", false, false); !errors.Is(err, coord.ErrUnavailable) {
 			t.Error(err)
 		}
 	})

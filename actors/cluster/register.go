@@ -13,6 +13,7 @@ type registration struct {
 	lease    coord.Lease
 	renewed  time.Time // when the request that last renewed the lease began
 	draining bool      // value in the written registration
+	players  string    // the same
 	load     *coord.Load
 	loaded   time.Time // when load was last written
 	taken    bool      // another process is registered under this node's name
@@ -67,12 +68,12 @@ func (n *Node) step(ctx context.Context) (wait time.Duration, err error) {
 	}
 	here := []coord.Condition{coord.Incarnation(n.keys.Node(self.Name), self.Incarnation)}
 	wait = max(0, n.o.TTL/3-time.Since(n.reg.renewed))
-	if self.Draining != n.reg.draining {
+	if self.Draining != n.reg.draining || self.Players != n.reg.players {
 		done, _, err := n.commit(ctx, here, n.registered(self))
 		if err != nil || !done {
 			return 0, n.absent(err)
 		}
-		n.reg.draining = self.Draining
+		n.reg.draining, n.reg.players = self.Draining, self.Players
 	}
 	switch until, due := nextLoad(n.reg.load, load, time.Since(n.reg.loaded)); {
 	case !due:
@@ -162,9 +163,9 @@ func (n *Node) register(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		self.Draining, at = written.Draining, kv.Created
+		self.Draining, self.Players, at = written.Draining, written.Players, kv.Created
 	}
-	n.reg.draining, n.reg.load, n.reg.taken = self.Draining, nil, false
+	n.reg.draining, n.reg.players, n.reg.load, n.reg.taken = self.Draining, self.Players, nil, false
 	n.change(func() { n.self.Incarnation, n.lease, n.present = at, n.reg.lease, true })
 	n.o.Registered(at, n.reg.lease)
 	n.o.Log.Info().Str("node", self.Name).Int64("incarnation", at).Msg("node registered")

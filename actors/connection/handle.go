@@ -47,6 +47,7 @@ type Handle struct {
 	why     atomic.Uint32 // a wire.Refusal
 	counted atomic.Uint32 // a counters.LoginRefusal that overrides the one derived from why; 0 if not set
 	caps    uint64        // capabilities in the LOGIN; set before the LOGIN is forwarded
+	over    wire.Over     // set before the LOGIN is refused
 }
 
 // ended is the value of bound after the connection has ended.
@@ -194,6 +195,23 @@ func (h *Handle) Refuse(after time.Duration) {
 	h.refuse()
 }
 
+// RefuseOver is Refuse for a player whose game session is over, as the cluster knows. A client with CapMoves gets the
+// reason. Caps must be called first.
+func (h *Handle) RefuseOver(why wire.Over) {
+	if h.caps&wire.CapMoves != 0 {
+		h.over = why
+	}
+	h.Refuse(0)
+}
+
+// Redirect refuses a LOGIN whose game session runs on another node, which has the endpoints (see
+// wire.LoginResult.Endpoints). The client must have CapMoves.
+func (h *Handle) Redirect(endpoints string) {
+	h.count.Logins.Add(counters.LoginRefused, 1)
+	h.count.LoginsRefused.Add(counters.LoginMoved, 1)
+	h.answer(&wire.LoginResult{Caps: h.caps, Endpoints: endpoints}, messages.CloseMoved)
+}
+
 // refusals maps reasons to metric labels. All other reasons count as LoginOtherReason. If there is no reason, the
 // player session id is usually unknown.
 var refusals = map[wire.Refusal]counters.LoginRefusal{
@@ -207,8 +225,8 @@ var refusals = map[wire.Refusal]counters.LoginRefusal{
 
 func (h *Handle) refuse() {
 	var no wire.LoginResult
-	if why := h.why.Load(); why != 0 {
-		no.Caps, no.Outcome = h.caps, uint64(why)
+	if why := h.why.Load(); why != 0 || h.over != 0 {
+		no.Caps, no.Outcome, no.Over = h.caps, uint64(why), h.over
 	}
 	h.answer(&no, messages.CloseNormal) // D-105
 }

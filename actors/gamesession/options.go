@@ -63,6 +63,9 @@ type Settings struct {
 	// over the limit are dropped. Reliable messages over the limit are delivered, but the game session is ended when
 	// they exceed it by ten seconds' worth.
 	ScriptDeliveriesPerSecond int
+	// Alternates is set on a node of a cluster. Player session ids then end with the tag of their game session. See
+	// player.Options.
+	Alternates *player.Alternates
 	// Bans lists the players that no game session accepts. Nil means that nobody is banned.
 	Bans *bans.List
 	// Announce enables packets that GameLift does not send.

@@ -12,16 +12,22 @@ import (
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
+	"troupe/messages/coord"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 )
 
 // newPlayerSessionID returns "psess-" followed by 128 random bits in the form of a UUID. It is not a version 4 UUID,
-// which would have six random bits less (reliability.md 2.2).
-func newPlayerSessionID() messages.PlayerSessionID {
-	var id uuid.UUID
-	rand.Read(id[:]) // never fails since Go 1.24
-	return messages.PlayerSessionID("psess-" + id.String())
+// which would have six random bits less (reliability.md 2.2). On a node of a cluster, the tag of the game session
+// follows.
+func (a *Actor) newPlayerSessionID() messages.PlayerSessionID {
+	var random uuid.UUID
+	rand.Read(random[:]) // never fails since Go 1.24
+	id := messages.PlayerSessionID("psess-" + random.String())
+	if a.o.Alternates != nil {
+		id = coord.WithTag(id, a.record.ID)
+	}
+	return id
 }
 
 // createPlayers creates all of the player sessions or none (service-api.md 2.7). If with is not nil, the players belong
@@ -109,7 +115,7 @@ func (a *Actor) full() bool {
 }
 
 func (a *Actor) newPlayerSession(who messages.NewPlayer, now time.Time) *playerSession {
-	h := player.NewHandle(newPlayerSessionID(), who, now, &a.o.Budget, a.c.Counters())
+	h := player.NewHandle(a.newPlayerSessionID(), who, now, &a.o.Budget, a.c.Counters())
 	s := &playerSession{player: h, durable: player.NewDurable(h),
 		reported: messages.PlayerSessionReserved, view: &playerSessionView{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
 	s.view.set(messages.PlayerSessionReserved, now)
@@ -140,7 +146,7 @@ func (a *Actor) optionsOfPlayers() *player.Options {
 		Session: a.c.Self(),
 		Rules:   player.Rules{Window: a.window > 0, Takeover: a.o.Takeover, Rejoin: a.o.Rejoin && a.window > 0},
 		Window:  a.window, PingInterval: a.ping, Inflow: a.inflow,
-		Acknowledge: a.o.Acknowledge, SkipAmbiguous: a.o.SkipAmbiguous,
+		Acknowledge: a.o.Acknowledge, SkipAmbiguous: a.o.SkipAmbiguous, Alternates: a.o.Alternates,
 	}
 	if a.playerOptions == nil || *a.playerOptions != now {
 		shared := now

@@ -2,6 +2,7 @@ package player
 
 import (
 	"bytes"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors/stage"
@@ -55,7 +56,14 @@ type Options struct {
 	SkipAmbiguous bool
 	PingInterval  time.Duration
 	Inflow        *Inflow // shared by the game session's players; nil means no limit
+	// Alternates are the addresses of other nodes of the cluster, for LoginResult.Alternates. Nil means that the host is
+	// not part of a cluster. The pointer never changes.
+	Alternates *Alternates
 }
+
+// Alternates are the texts of LoginResult.Alternates, which change when nodes join or leave. It contains nil until there
+// are any. The list must not be modified.
+type Alternates = atomic.Pointer[[]string]
 
 // actorContext lists the methods of *stage.Context that a player actor uses. The interleaving tests have their own
 // implementation.
@@ -528,6 +536,7 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 			if a.numbered(m) {
 				result.Caps, result.Outcome, result.WindowMs = wire.CapNumbers, outcome, uint64(a.o.Window.Milliseconds())
 				result.Base, result.LastReceived, result.Lost = s.base, s.received, s.unsent
+				result.Alternates = a.alternates(m)
 				if used != "" && (lost > 0 || s.untold > 0 || s.base > max(m.LastReceived, s.confirmed)) {
 					result.Outcome = wire.OutcomeReplayLost
 				}
@@ -539,6 +548,17 @@ func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lo
 	c.Counters().LoginLatency.Observe(time.Since(m.At))
 	done = true
 	return again
+}
+
+// alternates returns the addresses of other nodes that the answer to a login contains.
+func (a *Actor) alternates(m *Login) []string {
+	if a.o.Alternates == nil || m.Caps&wire.CapMoves == 0 {
+		return nil
+	}
+	if all := a.o.Alternates.Load(); all != nil {
+		return *all
+	}
+	return nil
 }
 
 func (a *Actor) closeLink(reason messages.CloseReason) {

@@ -20,7 +20,7 @@ type Login struct {
 	late  bool // the login has already waited for a leave that came before it
 
 	// The following fields belong to the protocol extension. They are zero for stock clients.
-	Caps         uint64 // wire.CapNumbers
+	Caps         uint64 // wire.CapNumbers and wire.CapMoves
 	Token        string
 	LastReceived uint64
 }

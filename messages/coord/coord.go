@@ -47,6 +47,7 @@ type KV struct {
 // Query requests the record of one key or the records of many keys.
 type Query struct {
 	Key    string
+	Else   string // the key of the record to return if there is none at Key; without Prefix, At and Keys
 	Prefix bool   // request all records whose keys begin with Key, in the order of their keys
 	After  string // with Prefix: only keys that come after this one
 	Most   int    // maximum number of records; 0 means all

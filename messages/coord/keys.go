@@ -61,9 +61,28 @@ func TagOf(arn messages.GameSessionID) Tag {
 	return Tag(strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10])))
 }
 
+// WithTag returns a player session id that ends with the tag of its game session.
+func WithTag(id messages.PlayerSessionID, of messages.GameSessionID) messages.PlayerSessionID {
+	return id + messages.PlayerSessionID("-"+TagOf(of))
+}
+
+// TagIn returns the tag at the end of a player session id. It returns false if the id has none.
+func TagIn(id messages.PlayerSessionID) (Tag, bool) {
+	if len(id) != playerSessionLen+1+tagLen || !strings.HasPrefix(string(id), "psess-") || id[playerSessionLen] != '-' {
+		return "", false
+	}
+	t := Tag(id[playerSessionLen+1:])
+	return t, t.Valid()
+}
+
+const (
+	tagLen           = 16
+	playerSessionLen = len("psess-") + 36 // without a tag
+)
+
 // Valid reports whether a tag that was received from outside has the form of a tag.
 func (t Tag) Valid() bool {
-	return len(t) == 16 && strings.Trim(string(t), "abcdefghijklmnopqrstuvwxyz234567") == ""
+	return len(t) == tagLen && strings.Trim(string(t), "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
 // nameMax is the maximum length of a name, the same as for host names in DNS.

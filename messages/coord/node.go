@@ -9,7 +9,8 @@ import (
 // Node is the registration of a node. It is the value of the node's key.
 type Node struct {
 	Name        string   `json:"name"`
-	Peers       string   `json:"peers"` // host:port at which other nodes reach this node
+	Peers       string   `json:"peers"`             // host:port at which other nodes reach this node
+	Players     string   `json:"players,omitempty"` // addresses for players, as the text of wire.Endpoints; "" until the node accepts players
 	Locations   []string `json:"locations,omitempty"`
 	Version     string   `json:"version"`  // version of Troupe, for display
 	Protocol    Range    `json:"protocol"` // supported versions of the requests between nodes

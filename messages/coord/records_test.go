@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"troupe/messages"
 )
 
 func TestKeys(t *testing.T) {
@@ -23,6 +25,28 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%q is no tag", bad)
 		}
 	}
+}
+
+func TestTagOfAPlayerSession(t *testing.T) {
+	const id, arn = "psess-01234567-89ab-cdef-0123-456789abcdef", "arn:aws:gamelift:eu-central-1::gamesession/fleet-1/gsess-1"
+	with := WithTag(id, arn)
+	if tag, ok := TagIn(with); with != id+"-gqc3mod526wj3ik4" || !ok || tag != TagOf(arn) {
+		t.Errorf("%s has the tag %q, %v", with, tag, ok)
+	}
+	for _, bad := range []messages.PlayerSessionID{"", id, with[1:], with[:len(with)-1], with + "a", with[:42] + "+" + with[43:], with[:58] + "1"} {
+		if tag, ok := TagIn(bad); ok {
+			t.Errorf("%q has the tag %q", bad, tag)
+		}
+	}
+}
+
+func FuzzTagIn(f *testing.F) {
+	f.Add("psess-01234567-89ab-cdef-0123-456789abcdef-gqc3mod526wj3ik4")
+	f.Fuzz(func(t *testing.T, id string) {
+		if tag, ok := TagIn(messages.PlayerSessionID(id)); ok != tag.Valid() && ok || ok && !strings.HasSuffix(id, "-"+string(tag)) {
+			t.Errorf("%q has the tag %q, %v", id, tag, ok)
+		}
+	})
 }
 
 func TestNames(t *testing.T) {

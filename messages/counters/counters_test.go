@@ -19,7 +19,7 @@ func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, ClosedByPeer, ClosedByHost)
 	check(t, LoginNew, LoginRejoined)
 	check(t, PairOf(WS, WS), PairOf(KCP, KCP))
-	check(t, LoginOtherReason, LoginBanned)
+	check(t, LoginOtherReason, LoginMoved)
 	check(t, PlacementFulfilled, PlacementFailed)
 	check(t, PlayerReserved, PlayerLeaving)
 	check(t, GameSessionActivating, GameSessionTerminating)

@@ -105,7 +105,7 @@ func (o LoginOutcome) String() string { return name(o, loginOutcomeNames) }
 // LoginRefusal is the reason why a LOGIN was refused.
 type LoginRefusal uint8
 
-// Values of LoginRefusal: those of wire.Refusal, and three additional ones (other, try later, banned).
+// Values of LoginRefusal: those of wire.Refusal, and four additional ones (other, try later, banned, moved).
 const (
 	LoginOtherReason      LoginRefusal = iota + 1 // usually an unknown player session id
 	LoginTryLater                                 // the host is too busy at the moment
@@ -116,10 +116,11 @@ const (
 	LoginToken
 	LoginInUse
 	LoginBanned // banned by an operator
+	LoginMoved  // sent to the node of the cluster that runs the game session
 )
 
 var loginRefusalNames = []string{
-	"other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use", "banned",
+	"other", "try_later", "game_session_ended", "full", "game", "player_session_ended", "token", "in_use", "banned", "moved",
 }
 
 // String returns the label value.

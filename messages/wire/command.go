@@ -59,7 +59,7 @@ func (c Command) hasString(number uint64) bool {
 	case CommandLogin:
 		return number == fieldLoginPlayerSessionID || number == fieldLoginReconnectToken
 	case CommandLoginResult:
-		return number == fieldResultReconnectToken || number == fieldResultConnectToken
+		return number == fieldResultReconnectToken || number == fieldResultConnectToken || number == fieldResultEndpoints || number == fieldResultAlternate
 	case CommandVerifyIdentity:
 		return number == fieldVerifyConnectToken
 	}

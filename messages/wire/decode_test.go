@@ -17,6 +17,9 @@ func normal(inner any) any {
 		if len(v.CACert) == 0 {
 			v.CACert = nil
 		}
+		if len(v.Alternates) == 0 {
+			v.Alternates = nil
+		}
 		return v
 	case Membership:
 		if len(v.Players) == 0 {

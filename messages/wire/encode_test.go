@@ -134,6 +134,8 @@ func TestInnerMessagesRoundTrip(t *testing.T) {
 			FastPort: rapid.Int32().Draw(t, "port"), CACert: payload().Draw(t, "cert"), ConnectToken: text.Draw(t, "connect"),
 			Caps: rapid.Uint64Range(1, 9).Draw(t, "caps"), LastReceived: rapid.Uint64().Draw(t, "received"),
 			Outcome: rapid.Uint64Range(0, 2).Draw(t, "outcome"), WindowMs: rapid.Uint64().Draw(t, "window"),
+			Endpoints: text.Draw(t, "endpoints"), Over: Over(rapid.Uint64Range(0, 4).Draw(t, "over")),
+			Alternates: rapid.SliceOfN(rapid.StringN(1, -1, 99), 0, AlternatesMax).Draw(t, "alternates"),
 		}
 		verify := VerifyIdentity{id().Draw(t, "peer"), text.Draw(t, "token")}
 		verified := VerifyIdentityResult{rapid.Bool().Draw(t, "ok"), id().Draw(t, "peer")}

@@ -36,4 +36,6 @@ var (
 	ErrGroupDepth error = malformed("wire: groups nested too deep")
 	// ErrUTF8 says that a string field holds invalid UTF-8, which proto3 forbids.
 	ErrUTF8 error = malformed("wire: string is not valid UTF-8")
+	// ErrEndpoints says that a text is not that of Endpoints.
+	ErrEndpoints error = malformed("wire: invalid addresses of a node")
 )

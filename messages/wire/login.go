@@ -9,9 +9,15 @@ const (
 	fieldLoginLastReceived    = 1003
 )
 
-// CapNumbers is the only bit of Caps. It says that reliable packets after the login are numbered and acknowledged in
-// both directions (reliability.md 2.4).
-const CapNumbers uint64 = 1
+// Bits of Caps.
+const (
+	// CapNumbers says that reliable packets after the login are numbered and acknowledged in both directions
+	// (reliability.md 2.4).
+	CapNumbers uint64 = 1
+	// CapMoves says that the client goes to another node of a cluster if the host tells it to (cluster.md 8). Only a
+	// client sends it.
+	CapMoves uint64 = 2
+)
 
 // Login is the inner message of LOGIN (realtime.md 3.2). The last three fields belong to the extension and are zero for
 // stock clients.

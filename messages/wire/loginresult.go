@@ -15,6 +15,9 @@ const (
 	fieldResultBase           = 1005
 	fieldResultRetryAfterMs   = 1006
 	fieldResultLost           = 1007
+	fieldResultEndpoints      = 1008
+	fieldResultAlternate      = 1009
+	fieldResultOver           = 1010
 )
 
 // Outcomes of a login, for LoginResult.Outcome of the extension.
@@ -50,6 +53,34 @@ var refusals = map[Refusal]string{
 // String describes the reason. It returns "" for 0 and unknown numbers.
 func (r Refusal) String() string { return refusals[r] }
 
+// Over says why the game session of a refused login is over. It is sent only by nodes of a cluster, and only to clients
+// with CapMoves.
+type Over uint64
+
+// Values of Over. 0 means that the refusal has another reason.
+const (
+	OverHostLost Over = 1 // the node that ran the game session was lost
+	OverEnded    Over = 2
+	OverUnknown  Over = 3 // no node knows the game session or the player session
+)
+
+var overs = map[Over]string{
+	OverHostLost: "the host of the game session was lost",
+	OverEnded:    "the game session has ended",
+	OverUnknown:  "no host knows the player session (any more)",
+}
+
+// String describes the reason. It returns "" for 0 and "the game session is over" for unknown numbers.
+func (o Over) String() string {
+	if o == 0 {
+		return ""
+	}
+	if text := overs[o]; text != "" {
+		return text
+	}
+	return "the game session is over"
+}
+
 // LoginResult is the inner message of LOGIN_RESPONSE (realtime.md 6.2). The zero value is a refusal.
 type LoginResult struct {
 	Success        bool
@@ -74,6 +105,13 @@ type LoginResult struct {
 	// Lost is the number of messages to the player that were dropped before they got a number, since the player's last
 	// login with OutcomeNew. Its increase adds to the loss that follows from Base.
 	Lost uint64
+	// Endpoints are the addresses of the node that runs the game session, as the text of Endpoints. They are set if this
+	// node refuses the login because another one runs the game session. The following fields are only for CapMoves, too.
+	Endpoints string
+	// Alternates are the addresses of up to AlternatesMax other nodes, each as the text of Endpoints. They know what
+	// became of the game session if its node cannot be reached.
+	Alternates []string
+	Over       Over // why the refusal is final; 0 for another reason
 }
 
 // ParseLoginResult decodes the inner message of LOGIN_RESPONSE. Strings and CACert are copies. Errors match
@@ -105,6 +143,8 @@ func (r *LoginResult) set(f *field) (err error) {
 			r.RetryAfterMs = v
 		case fieldResultLost:
 			r.Lost = v
+		case fieldResultOver:
+			r.Over = Over(v)
 		}
 	case typeBytes:
 		switch f.number {
@@ -114,6 +154,13 @@ func (r *LoginResult) set(f *field) (err error) {
 			r.CACert = append([]byte(nil), f.bytes...)
 		case fieldResultConnectToken:
 			r.ConnectToken, err = text(f.bytes)
+		case fieldResultEndpoints:
+			r.Endpoints, err = text(f.bytes)
+		case fieldResultAlternate:
+			var one string
+			if one, err = text(f.bytes); len(r.Alternates) < AlternatesMax {
+				r.Alternates = append(r.Alternates, one)
+			}
 		}
 	}
 	return err
@@ -136,5 +183,10 @@ func (r *LoginResult) append(dst []byte) []byte {
 	dst = appendUint64(dst, fieldResultWindowMs, r.WindowMs)
 	dst = appendUint64(dst, fieldResultBase, r.Base)
 	dst = appendUint64(dst, fieldResultRetryAfterMs, r.RetryAfterMs)
-	return appendUint64(dst, fieldResultLost, r.Lost)
+	dst = appendUint64(dst, fieldResultLost, r.Lost)
+	dst = appendString(dst, fieldResultEndpoints, r.Endpoints)
+	for _, one := range r.Alternates {
+		dst = appendString(dst, fieldResultAlternate, one)
+	}
+	return appendUint64(dst, fieldResultOver, uint64(r.Over))
 }

@@ -73,11 +73,16 @@ func handOf(p protoreflect.Message) any {
 	case CommandLogin:
 		return loginOf(m)
 	case CommandLoginResult:
+		var alternates []string
+		for list, i := get[protoreflect.List](m, "alternates"), 0; i < min(list.Len(), AlternatesMax); i++ {
+			alternates = append(alternates, list.Get(i).String())
+		}
 		return LoginResult{
 			Success: get[bool](m, "success"), ReconnectToken: get[string](m, "reconnectToken"), PeerID: get[int32](m, "peerId"),
 			FastPort: get[int32](m, "fastPort"), CACert: get[[]byte](m, "caCert"), ConnectToken: get[string](m, "connectToken"),
 			Caps: get[uint64](m, "caps"), LastReceived: get[uint64](m, "lastReceived"), Outcome: get[uint64](m, "outcome"),
 			WindowMs: get[uint64](m, "windowMs"), Base: get[uint64](m, "base"), RetryAfterMs: get[uint64](m, "retryAfterMs"), Lost: get[uint64](m, "lost"),
+			Endpoints: get[string](m, "endpoints"), Alternates: alternates, Over: Over(get[uint64](m, "over")),
 		}
 	case CommandVerifyIdentity:
 		return VerifyIdentity{PeerID: get[int32](m, "peerId"), ConnectToken: get[string](m, "connectToken")}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -18,13 +19,27 @@ func (c *Client) onLoginAnswer(cn *connection, unit []byte) error {
 	case err != nil:
 		return err
 	case !result.Success:
-		no := &RefusedError{RetryAfter: milliseconds(result.RetryAfterMs)}
-		if result.Caps != 0 {
-			no.Reason = wire.Refusal(result.Outcome).String()
-		}
-		return no
+		return refusalOf(&result)
 	}
 	return c.attach(cn, &result)
+}
+
+// refusalOf returns the error for a refused login. An error other than a RefusedError says that the answer is invalid.
+func refusalOf(r *wire.LoginResult) error {
+	no := &RefusedError{RetryAfter: milliseconds(r.RetryAfterMs)}
+	if r.Caps == 0 {
+		return no
+	}
+	no.Reason = cmp.Or(r.Over.String(), wire.Refusal(r.Outcome).String())
+	no.Over = r.Over != 0 || wire.Refusal(r.Outcome) == wire.RefusedGameSessionEnded
+	if r.Endpoints != "" {
+		to, err := wire.ParseEndpoints(r.Endpoints)
+		if err != nil {
+			return err
+		}
+		no.moved, no.RetryAfter = to, max(no.RetryAfter, redirectedMin)
+	}
+	return no
 }
 
 func milliseconds(ms uint64) time.Duration {
@@ -52,6 +67,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	if old != nil {
 		c.replaced = append(slices.DeleteFunc(c.replaced, func(cn *connection) bool { return isClosed(cn.done) }), old)
 	}
+	c.keepAlternates(r.Alternates)
 	cn.since, c.away, c.last, c.window = now, nil, cn.transport, milliseconds(r.WindowMs)
 	c.peer.Store(r.PeerID)
 	c.current.Store(cn)
@@ -82,7 +98,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 		c.emit(cn, Event{Kind: EventGap, Sender: wire.ServerPeer, Gap: &gap})
 	}
 	if cn.fast != nil {
-		cn.link.openFast(cn.fast, r, &c.o)
+		cn.link.openFast(cn.fast, r, cn.o)
 	}
 	return nil
 }

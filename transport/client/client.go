@@ -40,11 +40,13 @@ type Client struct {
 	changed      chan struct{} // closed at the next change; nil while no goroutine waits
 	ackTimer     *time.Timer   // nil until it is needed
 	ackArmed     bool
-	away         *absence      // nil while attached
-	last         Transport     // transport of the newest connection
-	prefer       Transport     // transport for reconnecting; may be Auto
-	window       time.Duration // the host's reconnect window; 0 if it announced none
-	tries        int           // number of the next attempt; see recentLosses.next
+	away         *absence         // nil while attached
+	last         Transport        // transport of the newest connection
+	prefer       Transport        // transport for reconnecting; may be Auto
+	home         *Options         // o, with the addresses of the node that is believed to run the game session
+	alternates   []wire.Endpoints // other nodes of the cluster, in random order
+	window       time.Duration    // the host's reconnect window; 0 if it announced none
+	tries        int              // number of the next attempt; see recentLosses.next
 	recentLosses recentLosses
 	violated     int       // violations of the numbering since numbers.progress last increased
 	progress     uint64    // value of numbers.progress at the first of these violations
@@ -64,9 +66,10 @@ type absence struct {
 	fast  bool // a Move was running: the program must still be told that the fast channel is down
 
 	// guarded by mu
-	told     bool // the loss was reported to the program
-	attempts int
-	silence  time.Duration // how long the host may be silent in the current attempt over KCP
+	told      bool // the loss was reported to the program
+	attempts  int
+	unreached int           // attempts in a row that have not reached the owner
+	silence   time.Duration // how long the host may be silent in the current attempt over KCP
 }
 
 func newClient(o *Options, open opener) *Client {
@@ -76,6 +79,7 @@ func newClient(o *Options, open opener) *Client {
 		prefer:  o.Transport,
 		numbers: numbers{bytesMax: o.SendBufferBytes, messagesMax: o.SendBufferMessages},
 	}
+	c.home = &c.o
 	c.life, c.leave = context.WithCancel(context.Background())
 	return c
 }

@@ -86,7 +86,7 @@ func bare(o Options) (*Client, *connection) {
 	o.SendBufferMessages = cmp.Or(o.SendBufferMessages, 100)
 	o.SendBufferBytes = cmp.Or(o.SendBufferBytes, 1<<20)
 	c := newClient(&o, nil)
-	cn := newConnection(c, KCP)
+	cn := newConnection(c, KCP, &c.o)
 	c.current.Store(cn)
 	return c, cn
 }

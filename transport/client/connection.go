@@ -11,6 +11,7 @@ type connection struct {
 	// set once
 	client    *Client
 	transport Transport
+	o         *Options // those of the client, with the addresses of the connection's host
 	began     time.Time
 	silence   time.Duration // how long the host may be silent in a handshake over KCP; 0 for no limit
 	fast      *fastChannel  // nil without a fast channel
@@ -48,9 +49,9 @@ const (
 	writerBroken // writing to the link is no longer possible; final
 )
 
-func newConnection(c *Client, t Transport) *connection {
+func newConnection(c *Client, t Transport, o *Options) *connection {
 	cn := &connection{
-		client: c, transport: t, began: time.Now(), login: make(chan error, 1), abandoned: make(chan struct{}), done: make(chan struct{}),
+		client: c, transport: t, o: o, began: time.Now(), login: make(chan error, 1), abandoned: make(chan struct{}), done: make(chan struct{}),
 	}
 	c.mu.Lock()
 	if c.away != nil {

@@ -108,13 +108,17 @@ func answered(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.As(err, &end) && end.End.Code != 0
 }
 
-// attempt opens one link and logs in over it. If it returns nil, the new connection became the current one. It may have ended since.
-func (c *Client) attempt(ctx context.Context, t Transport) error {
-	cn := newConnection(c, t)
-	l, err := c.open(ctx, t, &c.o, cn)
+// attemptAt opens one link with the addresses in o and logs in over it.
+func (c *Client) attemptAt(ctx context.Context, t Transport, o *Options) error {
+	cn := newConnection(c, t, o)
+	if o.addr(t) == "" {
+		cn.ended()
+		return &EndError{End{Err: fmt.Errorf("client: the host of the game session does not offer %s", t)}}
+	}
+	l, err := c.open(ctx, t, o, cn)
 	if err != nil {
 		cn.ended()
-		return c.dialError(ctx, t, err)
+		return dialError(ctx, t, o, err)
 	}
 	c.mu.Lock()
 	cn.link = l
@@ -126,13 +130,13 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	c.mu.Lock()
 	leave := c.leaving
 	c.mu.Unlock()
-	if leave || errors.Is(err, ErrRefused) {
+	if leave || errors.Is(err, ErrRefused) && !redirected(err) { // a redirect is followed at once
 		l.close()
 	} else {
 		l.abort()
 	}
 	<-cn.done
-	return c.dialError(ctx, t, err)
+	return dialError(ctx, t, o, err)
 }
 
 // abandon prevents a connection from becoming the current one. It returns false if the connection
@@ -159,7 +163,7 @@ func (e *attemptError) Error() string { return e.text }
 func (e *attemptError) Unwrap() error { return e.cause }
 
 // dialError describes a failed attempt. The result wraps the error of an ended context, a *RefusedError or an *EndError.
-func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
+func dialError(ctx context.Context, t Transport, o *Options, err error) error {
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(cause, err)
 	}
@@ -176,7 +180,7 @@ func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		text = "no answer in time: " + context.DeadlineExceeded.Error()
 	}
-	return &attemptError{t.String() + " at " + c.o.addr(t) + ": " + text, err}
+	return &attemptError{t.String() + " at " + o.addr(t) + ": " + text, err}
 }
 
 // logIn sends LOGIN and waits for its result.

@@ -75,6 +75,10 @@
 // later. The Client ends after a refusal, after a close code that forbids coming back (a
 // kick, a takeover by another device), and at the end of the host's reconnect window.
 //
+// If the host is one of a cluster, the Client goes to the host that runs the game session,
+// whichever one it has reached. When it has failed twice to reach its host, it asks the
+// others. If these say that the game session is over, the Client ends with ErrGameOver.
+//
 // Attempts use Options.Transport. With Auto, the transport that worked last is tried
 // first. Move changes the transport without losing messages. NetworkChanged is for
 // programs that the operating system notifies of a new network.

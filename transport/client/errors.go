@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"troupe/messages/wire"
 )
 
 // Errors of Dial, Send and the group commands. Compare them with errors.Is.
 var (
 	// ErrRefused means that the host did not accept the login.
 	ErrRefused = errors.New("client: login refused")
+	// ErrGameOver means that the game session is over, so that the player cannot come back: it has ended, its host was
+	// lost, or no host of the cluster knows it. End.Err may match it, too.
+	ErrGameOver = errors.New("client: the game session is over")
 	// ErrClosed means that the Client or the connection has ended. It matches net.ErrClosed.
 	ErrClosed = fmt.Errorf("client: connection has ended: %w", net.ErrClosed)
 	// ErrDetached means that the connection is lost and not resumed yet.
@@ -47,7 +52,14 @@ type RefusedError struct {
 	RetryAfter time.Duration
 	// Reason is a short text. It is empty if the host gives no reason, for example for an id that it does not know.
 	Reason string
+	// Over reports that the game session is over. The error then also matches ErrGameOver.
+	Over bool
+
+	moved wire.Endpoints // the node that runs the game session; empty unless the login was redirected
 }
+
+// Is implements errors.Is.
+func (e *RefusedError) Is(target error) bool { return e.Over && target == ErrGameOver }
 
 // Error describes the refusal.
 func (e *RefusedError) Error() string {

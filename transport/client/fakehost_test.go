@@ -180,7 +180,7 @@ func (h *fakeHost) receive(l *hostLink, unit []byte) {
 
 func (h *fakeHost) onLogin(l *hostLink, head *wire.Header) {
 	login, err := wire.ParseLogin(head.Inner)
-	if err != nil || login.Caps != wire.CapNumbers {
+	if err != nil || login.Caps != wire.CapNumbers|wire.CapMoves {
 		h.Errorf("login %+v, %v", login, err)
 	}
 	h.logins = append(h.logins, login)

@@ -156,7 +156,7 @@ func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 
 // login fills in the fields that the host needs to resume the player session.
 func (n *numbers) login(l *wire.Login) {
-	l.Caps, l.ReconnectToken = wire.CapNumbers, n.token
+	l.Caps, l.ReconnectToken = wire.CapNumbers|wire.CapMoves, n.token
 	if n.on() {
 		l.LastReceived = n.received
 	}

@@ -157,10 +157,38 @@ func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
 	}
 }
 
-// tryAgain makes attempt n. It returns nil if a connection was made, even if that has ended already.
+// tryAgain makes attempt n. It returns nil if a connection was made, even if that has ended already. If the owner was
+// out of reach before, other nodes are asked first, which know whether it is lost.
 func (c *Client) tryAgain(ctx context.Context, n int) error {
 	c.mu.Lock()
-	t, bound := c.prefer, c.o.attemptMax(n)
+	t := c.prefer
+	c.mu.Unlock()
+	said, over := c.askOthers(ctx, t)
+	if over {
+		return said
+	}
+	if said != nil {
+		n = 0 // the network works, so an owner that is there answers soon
+	}
+	err := c.within(ctx, t, n, func(ctx context.Context) error { return c.connect(ctx, t) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil || c.away == nil:
+	case answered(err):
+		c.away.unreached = 0
+	default:
+		if c.away.unreached++; said != nil && !redirected(said) {
+			return said
+		}
+	}
+	return err
+}
+
+// within calls try with the time limit of attempt n over t.
+func (c *Client) within(ctx context.Context, t Transport, n int, try func(context.Context) error) error {
+	c.mu.Lock()
+	bound := c.o.attemptMax(n)
 	if t == KCP { // KCP detects a dead path itself
 		c.away.silence, bound = bound, c.o.DialTimeout
 	}
@@ -169,7 +197,7 @@ func (c *Client) tryAgain(ctx context.Context, n int) error {
 	c.away.attempts++
 	c.stop = cancel
 	c.mu.Unlock()
-	return c.connect(ctx, t)
+	return try(ctx)
 }
 
 // NetworkChanged drops the connection without a close frame and opens another one at once. It is for programs that

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -111,6 +112,9 @@ func permanent(err rpctypes.EtcdError) bool {
 
 // Read implements cluster.Coordinator.
 func (c *Client) Read(ctx context.Context, q coord.Query) (found coord.Found, err error) {
+	if q.Else != "" {
+		return c.readElse(ctx, q)
+	}
 	options := []clientv3.OpOption{clientv3.WithRev(q.At), clientv3.WithLimit(int64(q.Most))}
 	if q.Keys {
 		options = append(options, clientv3.WithKeysOnly())
@@ -131,12 +135,31 @@ func (c *Client) Read(ctx context.Context, q coord.Query) (found coord.Found, er
 		if q.At != 0 {
 			found.At = q.At
 		}
-		for _, kv := range answer.Kvs {
-			found.KVs = append(found.KVs, coord.KV{Key: string(kv.Key), Value: kv.Value, Created: kv.CreateRevision, Changed: kv.ModRevision, Lease: coord.Lease(kv.Lease)})
-		}
+		found.KVs = records(answer.Kvs)
 		return nil
 	})
 	return found, err
+}
+
+// readElse reads one of two records in one request.
+func (c *Client) readElse(ctx context.Context, q coord.Query) (found coord.Found, err error) {
+	exists := clientv3.Compare(clientv3.CreateRevision(q.Key), "!=", 0)
+	err = c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
+		answer, err := c.calls.Txn(ctx).If(exists).Then(clientv3.OpGet(q.Key)).Else(clientv3.OpGet(q.Else)).Commit()
+		if err != nil {
+			return err
+		}
+		found.At, found.KVs = answer.Header.Revision, records(answer.Responses[0].GetResponseRange().GetKvs())
+		return nil
+	})
+	return found, err
+}
+
+func records(kvs []*mvccpb.KeyValue) (all []coord.KV) {
+	for _, kv := range kvs {
+		all = append(all, coord.KV{Key: string(kv.Key), Value: kv.Value, Created: kv.CreateRevision, Changed: kv.ModRevision, Lease: coord.Lease(kv.Lease)})
+	}
+	return all
 }
 
 // Commit implements cluster.Coordinator.

@@ -56,4 +56,14 @@ type Options struct {
 	Counters *counters.Set
 	Log      zerolog.Logger
 	Limits   Limits
+	// Elsewhere finds the node of the cluster that knows a player session which the System does not know. It is called
+	// by the reader of a connection and may block for a few seconds. It is nil if the host is not part of a cluster.
+	Elsewhere func(messages.PlayerSessionID) Elsewhere
+}
+
+// Elsewhere says what becomes of a login with a player session that this node does not know. One field is set.
+type Elsewhere struct {
+	Endpoints  string        // addresses of the node that runs the game session, as in wire.LoginResult
+	RetryAfter time.Duration // the node is not known at the moment, or does not answer
+	Over       wire.Over     // the game session is over
 }

@@ -45,7 +45,7 @@ type peer struct {
 // ip returns the address of the peer.
 func (p *peer) ip() netip.Addr { return p.conn.RemoteAddr().Addr().Unmap() }
 
-// idMax is the maximum length of a player session id and of a reconnect token, in bytes. Valid ones have 42 and 43 bytes.
+// idMax is the maximum length of a player session id and of a reconnect token, in bytes. Valid ones have 42 or 59, and 43 bytes.
 const idMax = 128
 
 // readPauseMax is the longest single pause of a reader (reliability.md 5.1).
@@ -278,8 +278,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 		status = p.gateway.o.System.PlayerSession(id)
 	}
 	if status == 0 {
-		p.unknown = true
-		p.handle.Refuse(0)
+		p.refuseUnknown(id, l.Caps)
 		return
 	}
 	p.handle.Caps(l.Caps)
@@ -290,6 +289,28 @@ func (p *peer) beforeLogin(h *wire.Header) {
 		Caps: l.Caps, Token: l.ReconnectToken, LastReceived: l.LastReceived,
 	}
 	p.gateway.loginLimiter.pass(login, loginClassOf(status, l.Caps), func() { p.handle.Login(login) })
+}
+
+// refuseUnknown refuses a LOGIN with a player session id that is not valid or not known here. If another node of the
+// cluster knows it, a client that can move is sent there.
+func (p *peer) refuseUnknown(id messages.PlayerSessionID, caps uint64) {
+	find := p.gateway.o.Elsewhere
+	if find == nil {
+		p.unknown = true
+		p.handle.Refuse(0)
+		return
+	}
+	p.handle.Caps(caps)
+	p.handle.LoginSeen()
+	switch to := find(id); {
+	case to.RetryAfter > 0:
+		p.handle.Refuse(to.RetryAfter)
+	case to.Endpoints != "" && caps&wire.CapMoves != 0:
+		p.handle.Redirect(to.Endpoints)
+	default:
+		p.unknown = true
+		p.handle.RefuseOver(to.Over)
+	}
 }
 
 // onMalformed counts a malformed packet, and closes the connection after too many.

@@ -61,7 +61,7 @@ func (h *Host) startActors(o Options) error {
 		Fleet: fleet.Options{
 			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
-			Session: c.sessionSettings(h.queued, h.bans), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
+			Session: c.sessionSettings(h.queued, h.bans, h.node), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
 			EndEarlier: c.Script.EndEarlier,
 			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep, Crash: h.crash,
@@ -77,9 +77,9 @@ func (h *Host) startActors(o Options) error {
 	return nil
 }
 
-func (c *Config) sessionSettings(queued *player.Pool, banned *bans.List) gamesession.Settings {
+func (c *Config) sessionSettings(queued *player.Pool, banned *bans.List, node *clusterNode) gamesession.Settings {
 	return gamesession.Settings{
-		Bans: banned,
+		Bans: banned, Alternates: node.playersOf(),
 		Budget: player.Budget{
 			BytesMax: c.Session.PlayerQueueBytes, MessagesMax: c.Session.PlayerQueueMessages,
 			Gap: c.Reconnect.Overflow == "gap", Pool: queued,

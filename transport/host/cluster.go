@@ -24,6 +24,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/cluster"
 	"troupe/actors/fleet/catalog"
+	"troupe/actors/player"
 	"troupe/actors/store"
 	"troupe/actors/store/shared"
 	"troupe/messages"
@@ -108,6 +109,7 @@ type clusterNode struct {
 	cancel      context.CancelFunc
 	work        sync.WaitGroup
 	ready       chan struct{} // closed once the host has a System
+	alternates  player.Alternates
 }
 
 const (
@@ -363,6 +365,7 @@ func (n *clusterNode) watch() {
 	var term int64
 	for {
 		v := n.self.View()
+		n.tellAlternates(v)
 		if now := n.Names(); !slices.Equal(now, names) || v.Term != term {
 			names, term = now, v.Term
 			n.host.system.MembersChanged(n.shares(v))

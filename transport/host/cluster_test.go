@@ -19,6 +19,7 @@ import (
 type hosts struct {
 	*testing.T
 	coordinator *clustertest.Store
+	clients     []*clustertest.Client // of the hosts
 	all         []*testHost
 }
 
@@ -34,7 +35,9 @@ func hostsOf(t *testing.T, n int, change func(o *Options)) *hosts {
 	network := memory(t)
 	t.Cleanup(c.coordinator.Close)
 	for i := range n {
-		o := Options{Config: config(t), Coordinator: c.coordinator.Client(), Network: network}
+		client := c.coordinator.Client()
+		c.clients = append(c.clients, client)
+		o := Options{Config: config(t), Coordinator: client, Network: network}
 		o.Config.Cluster.Name, o.Config.Cluster.Node = "test", fmt.Sprint("node-", i)
 		o.Config.Cluster.Etcd.Endpoints, o.Config.Cluster.Peers.Addr = []string{"http://127.0.0.1:1"}, "127.0.0.1:0"
 		o.Config.Fleets[0].GameSessionsMax = 5

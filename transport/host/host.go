@@ -158,9 +158,13 @@ func Start(o Options) (h *Host, err error) {
 		}
 	}
 	growth := newGCGrowth(h.count.Connections.Total)
-	edge := gateway.New(gateway.Options{
+	entry := gateway.Options{
 		System: h.system, Fast: h.listeners.fast, Secured: h.listeners.secured, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits(),
-	})
+	}
+	if h.node != nil {
+		entry.Elsewhere = h.node.elsewhere
+	}
+	edge := gateway.New(entry)
 	h.gateway.Store(edge)
 	gw := watched{edge, growth}
 	if err = h.listeners.open(&o, gw, h.count); err != nil {
@@ -180,6 +184,11 @@ func Start(o Options) (h *Host, err error) {
 	url := h.addrs.APIURL
 	h.addrs = h.listeners.announcement(c)
 	h.addrs.API, h.addrs.APIURL = h.api.Addr().String(), url
+	if h.node != nil {
+		if err = h.node.takePlayers(c, &h.listeners); err != nil {
+			return nil, err
+		}
+	}
 	h.ops.SetReady(true)
 	close(h.started)
 	return h, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // playerSessionForm matches a player session id in a log.
-var playerSessionForm = lazy.Regexp(`psess-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+var playerSessionForm = lazy.Regexp(`psess-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(-[a-z2-7]{16})?`)
 
 // shortIDs is a reader that shortens player session ids in a log, line by line. A line longer than 256 KiB is
 // read in pieces, and an id that spans two pieces is not found.

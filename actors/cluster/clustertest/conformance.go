@@ -57,6 +57,7 @@ func Checks() []Check {
 		{"one condition that does not hold stops all changes", false, allConditions},
 		{"all changes have one revision", false, oneRevision},
 		{"a commit without changes only asks", false, onlyAsks},
+		{"a read of one record or else another", false, readElse},
 		{"deleting an absent record is no error", false, deleteAbsent},
 		{"a record and its index change together", false, together},
 		{"of two that claim a key one has it", false, race},
@@ -294,6 +295,22 @@ func othersRead(p *Place) {
 		p.put("k", value)
 		p.want("the other's record", string(p.read(p.B, coord.Query{Key: p.key("k")}).KVs[0].Value), value)
 	}
+}
+
+func readElse(p *Place) {
+	q := coord.Query{Key: p.key("k"), Else: p.key("else")}
+	p.want("neither", len(p.read(p.A, q).KVs), 0)
+	at := p.put("else", "2")
+	found := p.read(p.A, q)
+	p.want("the other", fmt.Sprint(len(found.KVs), string(found.KVs[0].Value), found.KVs[0].Changed), fmt.Sprint(1, "2", at))
+	at = p.put("k", "1")
+	found = p.read(p.B, q)
+	p.want("the first", fmt.Sprint(len(found.KVs), string(found.KVs[0].Value), found.KVs[0].Created), fmt.Sprint(1, "1", at))
+	if found.At < at {
+		p.Fatalf("the revision is %d, want %d or higher", found.At, at)
+	}
+	p.commit(nil, coord.Delete(p.key("k")))
+	p.want("the other again", string(p.read(p.B, q).KVs[0].Value), "2")
 }
 
 func conditionAbsent(p *Place) {

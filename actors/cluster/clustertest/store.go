@@ -175,8 +175,11 @@ func (s *Store) read(q coord.Query) (coord.Found, error) {
 	}
 	found := coord.Found{At: at}
 	if !q.Prefix {
-		if kv, there := s.at(q.Key, at); there {
-			found.KVs = []coord.KV{kv}
+		for _, key := range []string{q.Key, q.Else} {
+			if kv, there := s.at(key, at); there {
+				found.KVs = []coord.KV{kv}
+				break
+			}
 		}
 		return found, nil
 	}
