@@ -23,6 +23,7 @@ const (
 	claimers    = 64 // concurrent claims of Fill
 	joiners     = 32 // concurrent starts of nodes
 	sampleEvery = 5 * time.Millisecond
+	gamesMax    = 1000 // room of a node without game sessions
 )
 
 // Options configure a Crowd. All fields are required.
@@ -163,10 +164,9 @@ func (n *node) reap(ctx context.Context, term int64, lost coord.Node) error {
 func (n *node) report() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	room := 2 * n.crowd.o.Games / n.crowd.o.Nodes
 	for {
 		live := int(n.live.Load())
-		n.self.SetLoad(coord.Load{Places: []coord.Place{{Fleet: fleet, Location: location, Room: max(0, room-live), Live: live}}, Players: 8 * live})
+		n.self.SetLoad(coord.Load{Places: []coord.Place{{Fleet: fleet, Location: location, Room: max(0, gamesMax-live), Live: live}}, Players: 8 * live})
 		select {
 		case <-tick.C:
 		case <-n.ctx.Done():

@@ -100,13 +100,18 @@ func (w *watching) start(ctx context.Context, members []*server.Process) error {
 
 // put writes a record with the time at which it was due.
 func (w *watching) put(ctx context.Context, i int, due time.Time) error {
-	value := make([]byte, watchedBytes)
-	binary.LittleEndian.PutUint64(value, uint64(due.Sub(w.epoch)))
-	_, at, err := w.clients[0].Commit(ctx, nil, []coord.Change{coord.Put(clusterKeys.Load(nodeName(i%watchers)), value)})
+	_, at, err := w.clients[0].Commit(ctx, nil, []coord.Change{coord.Put(clusterKeys.Load(nodeName(i%watchers)), stamped(due.Sub(w.epoch)))})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = max(w.last, at)
 	return err
+}
+
+// stamped returns a record with a time.
+func stamped(at time.Duration) []byte {
+	value := make([]byte, watchedBytes)
+	binary.LittleEndian.PutUint64(value, uint64(at))
+	return value
 }
 
 // applied records how long changes took to reach a watcher.
