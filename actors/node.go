@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"time"
+
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/matchmaker"
@@ -20,6 +22,12 @@ type ClusterOptions struct {
 	Peers      Caller
 }
 
+// Limits of the ended placements and tickets that the coordinator keeps (docs/spec/cluster.md 3.1).
+const (
+	sharedEndedMax  = 50_000
+	sharedEndedKeep = time.Hour // of placements; the time of tickets is the same as without a cluster
+)
+
 // startNode implements Start for a node of a cluster. The actors for queues, placements, matchmaking and the decisions
 // on resources start only when a term begins.
 func startNode(o Options) (*System, error) {
@@ -37,6 +45,7 @@ func startNode(o Options) (*System, error) {
 	s.cluster = newCluster(s, o.Cluster)
 	queues, tickets := o.Placement, o.Matchmaking
 	queues.Region, queues.Store, queues.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
+	queues.EndedMax, queues.EndedKeep, tickets.EndedMax = sharedEndedMax, sharedEndedKeep, sharedEndedMax
 	tickets.Region, tickets.Store, tickets.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
 	s.catalog = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.catalog, rebuild.New(rebuild.Options[*catalog.Leader]{

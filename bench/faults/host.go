@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"troupe/bench/faults/disk"
 	"troupe/bench/server"
+	"troupe/messages/lazy"
 	"troupe/transport/client"
 )
 
@@ -181,7 +181,7 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 func (r *run) transport(index int) client.Transport { return r.o.Transports[index%len(r.o.Transports)] }
 
 // callback matches a log line of callbacks.js.
-var callback = regexp.MustCompile(`faults (connect|accepted|detached|reconnected|disconnect) (\d+) (\d+)`)
+var callback = lazy.Regexp(`faults (connect|accepted|detached|reconnected|disconnect) (\d+) (\d+)`)
 
 // callbacks counts the callbacks in the game session's log by peer and by name. Callbacks that were not there at the
 // previous call are added to the timeline.
@@ -194,7 +194,7 @@ func (r *run) callbacks(ctx context.Context, session string) (map[int32]map[stri
 		return nil, err
 	}
 	all := make(map[int32]map[string]int)
-	found := callback.FindAllStringSubmatch(text, -1)
+	found := callback().FindAllStringSubmatch(text, -1)
 	for i, m := range found {
 		peer, err := strconv.ParseInt(m[2], 10, 32)
 		if err != nil {

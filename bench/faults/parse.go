@@ -8,12 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"troupe/messages/lazy"
 )
 
 // Find returns the plan with the given name. If the name ends in .yaml or .yml, Find reads the plan from that file.
@@ -99,7 +100,7 @@ func parse(text []byte, name string) (p Plan, err error) {
 	switch {
 	case len(p.Faults) > 1 && slices.ContainsFunc(p.Faults, func(s Step) bool { return s.Fault == Kills }):
 		return p, at(steps, errors.New("kills must be the only fault of its plan"))
-	case !planName.MatchString(p.Name):
+	case !planName().MatchString(p.Name):
 		return p, at(root, fmt.Errorf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", p.Name))
 	case time.Duration(p.Length) > lengthMax:
 		return p, at(root, fmt.Errorf("the plan takes %v, and %v is the most", time.Duration(p.Length), lengthMax))
@@ -108,7 +109,7 @@ func parse(text []byte, name string) (p Plan, err error) {
 }
 
 // planName matches valid names of plans. File names are derived from them.
-var planName = regexp.MustCompile(`^[\w.-]{1,64}$`)
+var planName = lazy.Regexp(`^[\w.-]{1,64}$`)
 
 // at adds the line of a node to an error.
 func at(node *yaml.Node, err error) error { return fmt.Errorf("line %d: %w", node.Line, err) }

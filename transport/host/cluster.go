@@ -49,6 +49,8 @@ type EtcdUse struct {
 	Key          string   `config:"key"`          // private key of cert, PEM; only its owner may have access
 	User         string   `config:"user"`         // user of etcd; empty: none
 	PasswordFile string   `config:"passwordFile"` // file with the password of the user; only its owner may have access
+	// Compact is the age at which the leader discards etcd's history. 0: never, for an etcd that others use too.
+	Compact time.Duration `config:"compact"`
 }
 
 // Peers is the listener for the other nodes of a cluster.
@@ -73,6 +75,7 @@ func (v *checks) cluster(c *Cluster) {
 	for _, e := range c.Etcd.Endpoints {
 		v.that("cluster.etcd.endpoints", strings.HasPrefix(e, "http://") || strings.HasPrefix(e, "https://"), "must be URLs: http://127.0.0.1:2379, or https and a host")
 	}
+	v.that("cluster.etcd.compact", c.Etcd.Compact == 0 || c.Etcd.Compact >= time.Minute, "must be at least 1m, or 0")
 	v.addr("cluster.peers.addr", c.Peers.Addr)
 	if host, _, err := net.SplitHostPort(c.Peers.Addr); err == nil {
 		ip, _ := netip.ParseAddr(host)
@@ -86,6 +89,7 @@ func (v *checks) cluster(c *Cluster) {
 type clusterNode struct {
 	host        *Host
 	log         zerolog.Logger
+	config      Cluster
 	keys        coord.Keys
 	name        string
 	coordinator cluster.Coordinator
@@ -98,6 +102,8 @@ type clusterNode struct {
 	follower    *shared.Follower
 	incarnation atomic.Int64
 	term        atomic.Pointer[shared.Store] // store of this node's term; nil if the node does not lead
+	began       signal                       // a term of this node has begun
+	replicated  signal                       // the System's copy of the catalog has changed
 	ctx         context.Context              // ends with the host
 	cancel      context.CancelFunc
 	work        sync.WaitGroup
@@ -108,9 +114,9 @@ const (
 	peerProtocol = 1 // version of the requests between nodes
 	nodeSchema   = 1 // version of the records
 	loadEvery    = time.Second
-	pollEvery    = 50 * time.Millisecond // interval at which a waiting call checks whether the term has begun
+	openAgain    = 50 * time.Millisecond // pause before a term's records are read again; the request has already waited for its timeout
 	termMax      = 8 * time.Second       // maximum time that a call waits until the leader has begun its term
-	syncedMax    = time.Minute           // maximum time that a start waits for the resources of the cluster
+	syncedMax    = time.Minute           // maximum time that a start waits for etcd, and for the resources of the cluster
 
 	clusterSecret = "cluster" // name of the store's secret that holds the id of its cluster
 	pagesSecret   = "pages"   // name of the secret on the coordinator that all nodes share
@@ -122,7 +128,7 @@ func (h *Host) join(o Options) (err error) {
 	if c.Name == "" {
 		return nil
 	}
-	n := &clusterNode{host: h, log: o.Log, keys: coord.KeysOf(c.Name), name: c.Node, ready: make(chan struct{})}
+	n := &clusterNode{host: h, log: o.Log, config: c, keys: coord.KeysOf(c.Name), name: c.Node, ready: make(chan struct{})}
 	if n.name == "" {
 		if n.name, err = os.Hostname(); err != nil {
 			return fmt.Errorf("host: cluster.node: %w", err)
@@ -135,7 +141,7 @@ func (h *Host) join(o Options) (err error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	h.node = n
 	if n.coordinator = o.Coordinator; n.coordinator == nil {
-		if n.etcd, err = c.Etcd.open(); err != nil {
+		if n.etcd, err = c.Etcd.open(n.ctx); err != nil {
 			return fmt.Errorf("host: cluster.etcd: %w", err)
 		}
 		n.coordinator = n.etcd
@@ -289,10 +295,11 @@ func (n *clusterNode) lead(ctx context.Context, term int64) {
 	}
 	n.host.system.BeginTerm(records)
 	n.term.Store(records)
+	n.began.tell()
 	for _, e := range pending {
 		n.host.events.Post(e)
 	}
-	<-ctx.Done()
+	n.duties(ctx, term)
 	n.term.Store(nil)
 	n.host.system.EndTerm()
 }
@@ -305,17 +312,7 @@ func (n *clusterNode) open(ctx context.Context, term int64, over func()) (*share
 			return records, err
 		}
 		n.log.Warn().Err(err).Msg("the records of the cluster cannot be read yet")
-		n.pause(ctx)
-	}
-}
-
-// pause waits for pollEvery, or until ctx ends.
-func (n *clusterNode) pause(ctx context.Context) {
-	timer := time.NewTimer(pollEvery)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		cluster.Sleep(ctx, openAgain)
 	}
 }
 
@@ -345,6 +342,7 @@ func (n *clusterNode) replicate(changes []store.Change) {
 	n.host.system.Replicate(changes, func() { close(applied) })
 	select {
 	case <-applied:
+		n.replicated.tell()
 	case <-n.ctx.Done():
 	}
 }
@@ -441,13 +439,20 @@ func (n *clusterNode) Leader(ctx context.Context) (coord.Node, bool, error) {
 func (n *clusterNode) awaitTerm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, termMax)
 	defer cancel()
-	for n.term.Load() == nil {
-		if !n.self.View().Leads || ctx.Err() != nil {
+	for {
+		began, v := n.began.next(), n.self.View()
+		switch {
+		case n.term.Load() != nil:
+			return nil
+		case !v.Leads || ctx.Err() != nil:
 			return messages.Errorf(messages.Unavailable, "node %s does not lead", n.name)
 		}
-		n.pause(ctx)
+		select {
+		case <-began:
+		case <-v.Replaced():
+		case <-ctx.Done():
+		}
 	}
-	return nil
 }
 
 // WithRoom implements actors.Members.
@@ -537,7 +542,7 @@ func (c *Config) resourcesHash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (e *EtcdUse) open() (*etcd.Client, error) {
+func (e *EtcdUse) open(ctx context.Context) (*etcd.Client, error) {
 	o := etcd.Options{Endpoints: e.Endpoints, User: e.User}
 	if e.PasswordFile != "" {
 		password, err := readSecret(e.PasswordFile)
@@ -566,5 +571,7 @@ func (e *EtcdUse) open() (*etcd.Client, error) {
 		}
 		o.TLS.Certificates = []tls.Certificate{pair}
 	}
-	return etcd.Open(o)
+	ctx, cancel := context.WithTimeout(ctx, syncedMax)
+	defer cancel()
+	return etcd.Open(ctx, o)
 }
