@@ -7,9 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
+
+	"troupe/messages/lazy"
 )
 
 // etcdDir is the directory of a member's data, in the directory of its process.
@@ -61,11 +62,11 @@ func freePorts(n int) (addrs []string, err error) {
 	return addrs, nil
 }
 
-var etcdServes = regexp.MustCompile(`"client":"([^"]+)".*"message":"etcd serves"`)
+var etcdServes = lazy.Regexp(`"client":"([^"]+)".*"message":"etcd serves"`)
 
 // serves reports whether a member's log says that it serves, and takes its URL from there.
 func (p *Process) serves() (bool, error) {
-	found := etcdServes.FindStringSubmatch(p.output.String())
+	found := etcdServes().FindStringSubmatch(p.output.String())
 	if found != nil {
 		p.Announce.API = found[1]
 	}

@@ -263,17 +263,17 @@ func endpoints(members []*server.Process) (all []string) {
 const clusterKeys = coord.Keys("/troupe/" + clusterName + "/")
 
 // open returns a client of etcd.
-func open(members []*server.Process) (*etcd.Client, error) {
+func open(ctx context.Context, members []*server.Process) (*etcd.Client, error) {
 	var urls []string
 	for _, p := range members {
 		urls = append(urls, p.Announce.API)
 	}
-	return etcd.Open(etcd.Options{Endpoints: urls})
+	return etcd.Open(ctx, etcd.Options{Endpoints: urls})
 }
 
 // awaitRoom waits until each host has told the others that it has room.
 func (c *nodes) awaitRoom(ctx context.Context) error {
-	client, err := open(c.etcd)
+	client, err := open(ctx, c.etcd)
 	if err != nil {
 		return err
 	}

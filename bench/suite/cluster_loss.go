@@ -30,7 +30,7 @@ type loss struct {
 
 // lossOf finds out who leads.
 func lossOf(ctx context.Context, procs []*server.Process) (*loss, error) {
-	client, err := open(procs[nodesOf:])
+	client, err := open(ctx, procs[nodesOf:])
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (r *run) crowded(ctx context.Context) (round result.Round, err error) {
 		}
 	}()
 	o := crowd.Options{Nodes: crowdNodes, Games: r.p.Rooms, Open: func() (cluster.Coordinator, func() error, error) {
-		client, err := open(members)
+		client, err := open(ctx, members)
 		if err != nil {
 			return nil, nil, err
 		}

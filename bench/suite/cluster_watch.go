@@ -74,7 +74,7 @@ func (w *watching) start(ctx context.Context, members []*server.Process) error {
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.began = make(chan struct{})
 	for range watchers + 1 {
-		client, err := open(members)
+		client, err := open(ctx, members)
 		if err != nil {
 			return err
 		}
