@@ -134,21 +134,21 @@ func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error)
 	if err != nil {
 		return nil, room, err
 	}
-	reach, err := r.access(room)
+	reach, err := r.access(room, r.proc)
 	if err != nil {
 		return nil, room, err
 	}
-	players, err := enter(ctx, r.o.Network, r.o.Seed, room.IDs, reach, r.line)
+	players, err := enter(ctx, r.o.Network, r.o.Seed, room.IDs, reach, r.line, 0)
 	return players, room, err
 }
 
-// access returns how each player reaches the game session.
-func (r *run) access(room server.Room) (func(index int) access, error) {
+// access returns how each player reaches the game session of a host.
+func (r *run) access(room server.Room, on *server.Process) (func(index int) access, error) {
 	wss, kcp, trusted := r.o.WSSAddr, r.o.KCPAddr, r.o.TLS
 	if r.o.Against == nil {
-		wss, kcp = r.proc.Announce.WSS, r.proc.Announce.KCP
+		wss, kcp = on.Announce.WSS, on.Announce.KCP
 		var err error
-		if trusted, err = r.proc.TLS(); err != nil {
+		if trusted, err = on.TLS(); err != nil {
 			return nil, err
 		}
 	}
