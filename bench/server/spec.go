@@ -12,7 +12,7 @@ type Kind int
 const (
 	Bare Kind = iota + 1
 	Troupe
-	Etcd // a member of etcd: see StartEtcd
+	Etcd  // a member of etcd: see StartEtcd
 	Plain // a command that announces nothing; Args is its whole command line
 )
 
