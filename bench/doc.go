@@ -2,8 +2,8 @@
 // either compares the host with the bare relay of bench/barerelay on one machine over loopback, or measures a host that
 // is already running. bench/loadgen simulates the clients. bench/server starts and measures the servers. bench/result
 // judges, prints, plots and stores the results. bench/peers implements the protocols of other servers. bench/faults
-// implements `troupe faults`, which checks what is lost when networks, disks and hosts fail. JOURNAL.md records the
-// performance experiments. Only cmd/troupe imports these packages.
+// implements `troupe faults`, which checks what is lost when networks, disks and hosts fail. bench/crowd simulates the
+// nodes of a large cluster. JOURNAL.md records the performance experiments. Only cmd/troupe imports these packages.
 //
 // # CPU, allocations, latency, memory
 //
@@ -57,6 +57,18 @@
 // lasts from the start of the process to its announcement; it uses a copy of the store that a killed host left. tickets
 // and relay-matching start with 20,000 waiting tickets that do not match each other. The host searches them once per
 // second.
+//
+// # Clusters
+//
+// A cluster is three hosts with peers over TLS and three members of etcd with their data in the temporary folder, all on
+// this machine. Calls go to the hosts in turn; a placement's event may come from any of them. CPU is that of all hosts;
+// that of etcd is a figure of its own. In cluster-relay all game sessions are on one host, which leads: the other two
+// join when its players are there, and only the one is measured. Losses are counted from the signal: a host is known to
+// be gone when its registration ends; its game sessions are TERMINATED when each other host says so of all of them; a
+// placement that was started afterwards is fulfilled. cluster-nodes runs the registration, the election, the directory
+// and the leader's store of 100 nodes in this process, each with a client of etcd of its own; game sessions, placements
+// and calls between nodes are not real. Transactions are counted where they are sent. A watch's lag is from the write of
+// a load until a node's watch delivers it.
 //
 // # What is not comparable
 //

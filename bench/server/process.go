@@ -25,7 +25,7 @@ const (
 
 // Announce is the content of the announce file, which a server writes once it listens.
 type Announce struct {
-	API  string `json:"api"` // Troupe only
+	API  string `json:"api"` // Troupe; for Etcd, the URL for clients
 	WS   string `json:"ws"`
 	WSS  string `json:"wss"` // Troupe only, as are the fields below
 	Fast string `json:"fast"`
@@ -93,7 +93,11 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if spec.Kind == Plain {
 		return p, nil
 	}
-	if err := p.awaitAnnounce(ctx, announce); err != nil {
+	await := func() (bool, error) { return p.announced(announce) }
+	if spec.Kind == Etcd {
+		await = p.serves
+	}
+	if err := p.await(ctx, await); err != nil {
 		err = errors.Join(err, p.Stop()) // after Stop, the output is complete
 		if why, ok := p.output.reason(); ok {
 			return nil, fmt.Errorf("start %s: %s", spec.Title(), why)
@@ -103,24 +107,33 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	return p, nil
 }
 
-func (p *Process) awaitAnnounce(ctx context.Context, path string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errors.New("no announce file in time"))
+// announced reads the announce file. It reports whether the file is there.
+func (p *Process) announced(path string) (bool, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &p.Announce)
+	}
+	if err != nil {
+		return false, fmt.Errorf("read announce file: %w", err)
+	}
+	if p.Announce.WS == "" || (p.Spec.Kind == Troupe && p.Announce.API == "") {
+		return false, fmt.Errorf("announce file lacks an address: %s", b)
+	}
+	return true, nil
+}
+
+// await calls listens until it reports true, which says that the process listens.
+func (p *Process) await(ctx context.Context, listens func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errors.New("it does not listen in time"))
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		b, err := os.ReadFile(path)
-		switch {
-		case err == nil:
-			if err := json.Unmarshal(b, &p.Announce); err != nil {
-				return fmt.Errorf("read announce file: %w", err)
-			}
-			if p.Announce.WS == "" || (p.Spec.Kind == Troupe && p.Announce.API == "") {
-				return fmt.Errorf("announce file lacks an address: %s", b)
-			}
-			return nil
-		case !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("read announce file: %w", err)
+		if done, err := listens(); done || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -136,3 +136,19 @@ func (p *Process) log(ctx context.Context, query string) (string, error) {
 	}
 	return string(text), nil
 }
+
+// Port returns the port at which players reach a game session.
+func (p *Process) Port(ctx context.Context, session string) (int, error) {
+	in := struct{ GameSessionId string }{session}
+	var out struct {
+		GameSessions []struct{ Port int }
+	}
+	err := p.api().call(ctx, "DescribeGameSessions", in, &out)
+	if err == nil && len(out.GameSessions) != 1 {
+		err = fmt.Errorf("the host does not know the game session %s", session)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return out.GameSessions[0].Port, nil
+}

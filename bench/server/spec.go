@@ -12,6 +12,7 @@ type Kind int
 const (
 	Bare Kind = iota + 1
 	Troupe
+	Etcd  // a member of etcd: see StartEtcd
 	Plain // a command that announces nothing; Args is its whole command line
 )
 
@@ -20,7 +21,7 @@ type Spec struct {
 	Name    string   // name in tables; empty: the kind
 	Kind    Kind     // required
 	Bin     string   // path of the binary; required
-	Args    []string // arguments that precede the generated ones
+	Args    []string // arguments that precede the generated ones; all arguments of Etcd
 	FleetID string   // Troupe only; empty: fleet-dev
 	Config  string   // Troupe only: path of a configuration file; empty: none
 	Sets    []string // Troupe only: additional KEY=VALUE settings
@@ -47,13 +48,13 @@ var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.add
 
 // Title returns the name for tables.
 func (s Spec) Title() string {
-	return cmp.Or(s.Name, map[Kind]string{Bare: "bare", Troupe: "troupe", Plain: "command"}[s.Kind])
+	return cmp.Or(s.Name, map[Kind]string{Bare: "bare", Troupe: "troupe", Etcd: "etcd", Plain: "command"}[s.Kind])
 }
 
 // args returns the command line: loopback addresses and free ports, which the server announces in a file.
 func (s Spec) args(announce string) []string {
 	switch s.Kind {
-	case Plain:
+	case Etcd, Plain:
 		return s.Args
 	case Bare:
 		return slices.Concat(s.Args, []string{"--addr", "127.0.0.1:0", "--announce", announce})

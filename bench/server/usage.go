@@ -71,14 +71,15 @@ func usageOfTree(pid int) (Usage, error) {
 				return u, fmt.Errorf("list processes: %w", err)
 			}
 			if c, err := usageOfTree(child); err == nil { // otherwise the child has ended
-				u.add(c)
+				u.Add(c)
 			}
 		}
 	}
 	return u, nil
 }
 
-func (u *Usage) add(o Usage) {
+// Add adds the usage of another process.
+func (u *Usage) Add(o Usage) {
 	u.User += o.User
 	u.System += o.System
 	u.RSSBytes += o.RSSBytes

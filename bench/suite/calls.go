@@ -74,9 +74,11 @@ func (r *run) pace(ctx context.Context, k *calls, do func(ctx context.Context, i
 	wg.Wait()
 }
 
-// called measures service API calls on a host: their latencies and errors, and the resources that the host needed.
-func (r *run) called(ctx context.Context, proc *server.Process, do func(ctx context.Context, k *calls)) (round result.Round, err error) {
-	m := r.meter(proc, nil)
+// called measures service API calls on a host, or on the processes of a cluster: their latencies and errors, and the
+// resources that the processes needed.
+func (r *run) called(ctx context.Context, procs []*server.Process, do func(ctx context.Context, k *calls)) (round result.Round, err error) {
+	m := r.meter(procs[0], nil)
+	m.beside = procs[1:]
 	k := newCalls(time.Now().Add(r.p.Warmup))
 	began := make(chan error, 1)
 	go func() {
@@ -110,4 +112,28 @@ func (r *run) called(ctx context.Context, proc *server.Process, do func(ctx cont
 		r.warn("%d calls failed, the first: %v", k.failed, k.first)
 	}
 	return round, ctx.Err()
+}
+
+// apis are clients for the service API of several hosts.
+type apis []*server.API
+
+// apisOf returns clients for all hosts among the processes.
+func apisOf(procs []*server.Process) (all apis) {
+	for _, p := range procs {
+		if p.Spec.Kind == server.Troupe {
+			all = append(all, p.API(callers))
+		}
+	}
+	return all
+}
+
+// call performs one operation on the next host in turn.
+func (a apis) call(ctx context.Context, turn int, operation string, in, out any) error {
+	return a[turn%len(a)].Call(ctx, operation, in, out)
+}
+
+func (a apis) close() {
+	for _, one := range a {
+		one.Close()
+	}
 }

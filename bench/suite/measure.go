@@ -33,6 +33,7 @@ const (
 type edge struct {
 	at             time.Time
 	usage, self    server.Usage
+	etcd           server.Usage // of the members of etcd together
 	machine        server.MachineTime
 	sent, received int64
 	counters       server.Counters
@@ -43,7 +44,8 @@ type edge struct {
 type meter struct {
 	r          *run
 	proc       *server.Process
-	swarm      *loadgen.Swarm // nil if there is no swarm
+	beside     []*server.Process // other hosts and the members of etcd of a cluster, whose usage is measured as well
+	swarm      *loadgen.Swarm    // nil if there is no swarm
 	start, end edge
 	scrapeCost int64
 	blind      bool    // the host denies access to its figures
@@ -94,10 +96,19 @@ func (m *meter) read(e *edge) (err error) {
 	if m.swarm != nil {
 		e.sent, e.received = m.swarm.Totals()
 	}
-	if !m.blind {
-		e.usage, err = m.proc.Usage()
+	e.usage, e.etcd = server.Usage{}, server.Usage{}
+	for _, p := range append([]*server.Process{m.proc}, m.beside...) {
+		if m.blind {
+			break
+		}
+		u, err := p.Usage()
 		if err = m.excuse(err); err != nil {
 			return err
+		}
+		if p.Spec.Kind == server.Etcd {
+			e.etcd.Add(u)
+		} else {
+			e.usage.Add(u)
 		}
 	}
 	if e.self, err = server.UsageOf(os.Getpid()); err != nil {
@@ -129,6 +140,9 @@ func (m *meter) figures() result.Figures {
 		return f
 	}
 	f.Set("cpu_cores", m.cpu().Seconds()/took)
+	if etcd := b.etcd.CPU() - a.etcd.CPU(); etcd > 0 {
+		f.Set("etcd_cores", etcd.Seconds()/took)
+	}
 	if m.r.o.Against == nil || b.usage.RSSBytes > 0 {
 		f.Set("resident_mib", float64(b.usage.RSSBytes)/(1<<20))
 	}
@@ -159,7 +173,7 @@ func (m *meter) disturbance() {
 	if total <= 0 || m.r.o.Against != nil {
 		return
 	}
-	other := b.machine.Busy - a.machine.Busy - m.cpu() - (b.self.CPU() - a.self.CPU())
+	other := b.machine.Busy - a.machine.Busy - m.cpu() - (b.etcd.CPU() - a.etcd.CPU()) - (b.self.CPU() - a.self.CPU())
 	if m.others = max(0, float64(other)/float64(total)); m.others > noisyShare {
 		m.r.noise(m.others)
 	}

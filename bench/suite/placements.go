@@ -21,22 +21,27 @@ const eventsMax = 10 * time.Second
 
 // placements starts placements for two players with latencies and waits for the event of each placement.
 func (r *run) placements(ctx context.Context, proc *server.Process) (round result.Round, err error) {
+	return r.placed(ctx, []*server.Process{proc})
+}
+
+// placed starts placements at all hosts in turn. The event of a placement may come from any of them.
+func (r *run) placed(ctx context.Context, procs []*server.Process) (round result.Round, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	w := &waiters{due: make(map[string]time.Time)}
-	listening, err := w.listen(ctx, proc)
-	if err != nil {
+	defer w.reading.Wait()
+	defer cancel()
+	if err := w.listen(ctx, procs); err != nil {
 		return round, err
 	}
-	api := proc.API(callers)
-	defer api.Close()
+	all := apisOf(procs)
+	defer all.close()
 	answers := loadgen.NewHistogram()
-	round, err = r.called(ctx, proc, func(ctx context.Context, k *calls) {
+	round, err = r.called(ctx, procs, func(ctx context.Context, k *calls) {
 		w.await(k)
 		r.pace(ctx, k, func(ctx context.Context, i int, due time.Time) {
 			id := fmt.Sprintf("p-%d", i)
 			w.expect(id, due)
-			if err := api.Call(ctx, "StartGameSessionPlacement", placement(id), new(struct{})); err != nil {
+			if err := all.call(ctx, i, "StartGameSessionPlacement", placement(id), new(struct{})); err != nil {
 				k.done(due, err)
 				w.take(id)
 			} else if !due.Before(k.from) {
@@ -45,8 +50,6 @@ func (r *run) placements(ctx context.Context, proc *server.Process) (round resul
 		})
 		w.finish(ctx)
 	})
-	cancel()
-	<-listening
 	if err == nil {
 		round.Figures.Set("answer_p99_ms", ms(answers.Quantiles().P99))
 	}
@@ -73,6 +76,8 @@ func placement(id string) any {
 
 // waiters are the placements whose event has not arrived yet.
 type waiters struct {
+	reading sync.WaitGroup // readers of events
+
 	mu    sync.Mutex // guards the fields below
 	calls *calls
 	due   map[string]time.Time
@@ -105,23 +110,32 @@ func (w *waiters) left() int {
 	return len(w.due)
 }
 
-// listen reads events until ctx ends. Then it closes done.
-func (w *waiters) listen(ctx context.Context, proc *server.Process) (done chan struct{}, err error) {
+// listen reads the events of all hosts until ctx ends.
+func (w *waiters) listen(ctx context.Context, procs []*server.Process) error {
+	for _, p := range procs {
+		if p.Spec.Kind == server.Troupe {
+			if err := w.listenTo(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *waiters) listenTo(ctx context.Context, proc *server.Process) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+proc.Announce.API+"/events", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("events: %w", err)
+		return fmt.Errorf("events: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
 		res.Body.Close()
-		return nil, fmt.Errorf("events: %s", res.Status)
+		return fmt.Errorf("events: %s", res.Status)
 	}
-	done = make(chan struct{})
-	go func() {
-		defer close(done)
+	w.reading.Go(func() {
 		defer res.Body.Close()
 		lines := bufio.NewScanner(res.Body)
 		lines.Buffer(nil, 1<<20)
@@ -130,8 +144,8 @@ func (w *waiters) listen(ctx context.Context, proc *server.Process) (done chan s
 				w.event([]byte(data))
 			}
 		}
-	}()
-	return done, nil
+	})
+	return nil
 }
 
 func (w *waiters) event(data []byte) {

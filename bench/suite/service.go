@@ -109,29 +109,41 @@ func (r *run) onStore(describe func(store string) (server.Spec, error), measure 
 
 // playerSessions reserves seats with one call each.
 func (r *run) playerSessions(ctx context.Context, proc *server.Process) (round result.Round, err error) {
+	return r.seats(ctx, []*server.Process{proc}, 0)
+}
+
+// seats reserves seats at the host that runs the game session, or at one away hosts after it.
+func (r *run) seats(ctx context.Context, procs []*server.Process, away int) (round result.Round, err error) {
 	seats := int(r.p.Rate * (r.p.Warmup + r.p.Measure).Seconds())
+	all := apisOf(procs)
+	defer all.close()
 	var sessions []string
-	for range seats/(playersMax/2) + 1 { // half-full sessions, so that none reaches its limit
-		id, err := proc.CreateGameSession(ctx, serviceFleet, playersMax)
+	var owners []int
+	for i := range max(seats/(playersMax/2)+1, 2*len(all)) { // half-full sessions, so that none reaches its limit
+		id, err := procs[i%len(all)].CreateGameSession(ctx, serviceFleet, playersMax)
 		if err != nil {
 			return round, err
 		}
 		sessions = append(sessions, id)
 	}
 	for _, id := range sessions {
-		if err := proc.AwaitActive(ctx, id); err != nil {
+		if err := procs[0].AwaitActive(ctx, id); err != nil {
 			return round, err
 		}
+		owner, err := ownerOf(ctx, procs[:len(all)], id)
+		if err != nil {
+			return round, err
+		}
+		owners = append(owners, owner)
 	}
-	api := proc.API(callers)
-	defer api.Close()
-	return r.called(ctx, proc, func(ctx context.Context, k *calls) {
+	return r.called(ctx, procs, func(ctx context.Context, k *calls) {
 		r.pace(ctx, k, func(ctx context.Context, i int, due time.Time) {
-			in := struct{ GameSessionId, PlayerId string }{sessions[i%len(sessions)], fmt.Sprintf("player-%d", i)}
+			session := i % len(sessions)
+			in := struct{ GameSessionId, PlayerId string }{sessions[session], fmt.Sprintf("player-%d", i)}
 			var out struct {
 				PlayerSession struct{ PlayerSessionId string }
 			}
-			err := api.Call(ctx, "CreatePlayerSession", in, &out)
+			err := all.call(ctx, owners[session]+away, "CreatePlayerSession", in, &out)
 			if err == nil && out.PlayerSession.PlayerSessionId == "" {
 				err = errors.New("no player session in the answer")
 			}
@@ -152,31 +164,36 @@ const (
 
 // search creates many game sessions and searches them.
 func (r *run) search(ctx context.Context, proc *server.Process) (round result.Round, err error) {
-	api := proc.API(callers)
-	defer api.Close()
-	if err := r.populate(ctx, api); err != nil {
+	return r.searched(ctx, []*server.Process{proc})
+}
+
+// searched searches game sessions at all hosts in turn.
+func (r *run) searched(ctx context.Context, procs []*server.Process) (round result.Round, err error) {
+	all := apisOf(procs)
+	defer all.close()
+	if err := r.populate(ctx, all); err != nil {
 		return round, err
 	}
 	in := struct{ FleetId, FilterExpression, SortExpression string }{serviceFleet, searchFilter, "creationTimeMillis DESC"}
 	want := min(searchPage, (r.p.Rooms+searchKinds-8)/searchKinds)
-	found := func() (n int, err error) {
+	found := func(turn int) (n int, err error) {
 		var out struct {
 			GameSessions []struct{ GameSessionId string }
 		}
-		err = api.Call(ctx, "SearchGameSessions", in, &out)
+		err = all.call(ctx, turn, "SearchGameSessions", in, &out)
 		return len(out.GameSessions), err
 	}
 	for n := 0; n < want; { // until enough sessions are ACTIVE
-		if n, err = found(); err == nil && n < want {
+		if n, err = found(0); err == nil && n < want {
 			err = rest(ctx, 50*time.Millisecond)
 		}
 		if err != nil {
 			return round, err
 		}
 	}
-	return r.called(ctx, proc, func(ctx context.Context, k *calls) {
-		r.pace(ctx, k, func(ctx context.Context, _ int, due time.Time) {
-			n, err := found()
+	return r.called(ctx, procs, func(ctx context.Context, k *calls) {
+		r.pace(ctx, k, func(ctx context.Context, i int, due time.Time) {
+			n, err := found(i)
 			if err == nil && n < want {
 				err = fmt.Errorf("%d game sessions found, not %d", n, want)
 			}
@@ -186,20 +203,14 @@ func (r *run) search(ctx context.Context, proc *server.Process) (round result.Ro
 }
 
 // populate creates the game sessions.
-func (r *run) populate(ctx context.Context, api *server.API) error {
-	type property struct{ Key, Value string }
+func (r *run) populate(ctx context.Context, all apis) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	for maker := range makers {
 		wg.Go(func() {
 			for i := maker; i < r.p.Rooms && ctx.Err() == nil; i += makers {
-				in := struct {
-					FleetId                   string
-					MaximumPlayerSessionCount int
-					GameProperties            []property
-				}{serviceFleet, 8, []property{{"map", fmt.Sprintf("m%d", i%searchKinds)}, {"mode", "ranked"}}}
-				if err := api.Call(ctx, "CreateGameSession", in, new(struct{})); err != nil {
+				if err := all.call(ctx, i, "CreateGameSession", newGame(i), new(struct{})); err != nil {
 					cancel(fmt.Errorf("game session %d: %w", i, err))
 				}
 			}
@@ -207,4 +218,14 @@ func (r *run) populate(ctx context.Context, api *server.API) error {
 	}
 	wg.Wait()
 	return context.Cause(ctx)
+}
+
+// newGame returns the request that creates one of many game sessions.
+func newGame(i int) any {
+	type property struct{ Key, Value string }
+	return struct {
+		FleetId                   string
+		MaximumPlayerSessionCount int
+		GameProperties            []property
+	}{serviceFleet, 8, []property{{"map", fmt.Sprintf("m%d", i%searchKinds)}, {"mode", "ranked"}}}
 }

@@ -119,7 +119,7 @@ func (r *run) tickets(ctx context.Context, proc *server.Process) (round result.R
 	}
 	api := proc.API(callers)
 	defer api.Close()
-	return r.called(ctx, proc, func(ctx context.Context, k *calls) {
+	return r.called(ctx, []*server.Process{proc}, func(ctx context.Context, k *calls) {
 		r.pace(ctx, k, func(ctx context.Context, i int, due time.Time) {
 			k.done(due, startTicket(ctx, api, "ranked", i, 1500+i*7919%600))
 		})

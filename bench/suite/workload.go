@@ -48,7 +48,7 @@ func (r *run) subject(name string, spec server.Spec, measure func(ctx context.Co
 
 // Workloads returns all workloads in the order of their listing.
 func Workloads() []Workload {
-	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads)
+	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads, clusterWorkloads)
 }
 
 // ErrUnknown means that there is no such workload.

@@ -22,7 +22,7 @@ import (
 
 // benchRun runs workloads. Load parameters that are not given have the workload's values.
 type benchRun struct {
-	Workload []string `arg:"" help:"Workloads, as \"troupe bench list\" shows them."`
+	Workload []string `arg:"" help:"Workloads, as \"troupe bench list\" shows them; cluster: all whose names begin with cluster-."`
 
 	Against string `placeholder:"URL" help:"Service API of a host that runs already. Without it, hosts are started here and ended again."`
 	Fleet   string `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on, with --against (${default})."`
@@ -95,6 +95,7 @@ func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Res
 	if err != nil {
 		return nil, err
 	}
+	c.Workload = suite.Expand(c.Workload)
 	for _, o.Workload = range c.Workload { // check all workloads before the first one runs
 		if err := suite.Check(o); err != nil {
 			return nil, named(o.Workload, err)

@@ -131,7 +131,7 @@ func checkBenchLine(line string) error {
 	if _, err := parser.Parse(strings.Fields(strings.ReplaceAll(line, "'", ""))); err != nil {
 		return err
 	}
-	for _, name := range c.Bench.Run.Workload {
+	for _, name := range suite.Expand(c.Bench.Run.Workload) {
 		if _, err := suite.Find(name); err != nil {
 			return err
 		}
