@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 const (
@@ -23,6 +24,7 @@ var ErrTooManyReads = errors.New("directory: too many reads for logins")
 type Owners struct {
 	coordinator Coordinator
 	keys        coord.Keys
+	count       *counters.Set
 
 	mu         sync.Mutex
 	young, old map[coord.Tag]owner
@@ -45,8 +47,8 @@ type reading struct {
 }
 
 // NewOwners returns an Owners with an empty cache.
-func NewOwners(c Coordinator, k coord.Keys) *Owners {
-	return &Owners{coordinator: c, keys: k, young: map[coord.Tag]owner{}, reads: map[coord.Tag]*reading{}}
+func NewOwners(c Coordinator, k coord.Keys, count *counters.Set) *Owners {
+	return &Owners{coordinator: c, keys: k, count: count, young: map[coord.Tag]owner{}, reads: map[coord.Tag]*reading{}}
 }
 
 // Find returns the node that runs a game session, or "" if there is none. It uses the cache if possible. If login is
@@ -62,6 +64,7 @@ func (o *Owners) Find(ctx context.Context, tag coord.Tag, login bool) (name stri
 	if there && (known.name != "" || now.Before(known.until)) {
 		o.put(tag, known)
 		o.mu.Unlock()
+		o.count.DirReads.Add(counters.CacheHit, 1)
 		return known.name, nil
 	}
 	if o.reads[tag] == nil && login && !o.mayRead(now) {
@@ -113,6 +116,7 @@ func (o *Owners) share(ctx context.Context, tag coord.Tag) (*coord.Game, error) 
 // Read reads the current record of a game session from the directory, and caches its owner. It returns nil if there is
 // no record.
 func (o *Owners) Read(ctx context.Context, tag coord.Tag) (*coord.Game, error) {
+	o.count.DirReads.Add(counters.CacheMiss, 1)
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	found, err := o.coordinator.Read(ctx, coord.Query{Key: o.keys.Game(tag)})
