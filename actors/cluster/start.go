@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -133,7 +132,7 @@ func checkNodes(self coord.Node, others []coord.Node) error {
 
 // compareClocks asks up to greetsMax other nodes for their time.
 func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
-	mathrand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	shuffle(n.random(0), others)
 	errs := make([]error, min(len(others), greetsMax))
 	var all sync.WaitGroup
 	for i := range errs {

@@ -67,10 +67,10 @@ func supported(text string) (version, error) {
 func (c *Client) Check(ctx context.Context, log zerolog.Logger) error {
 	var silent error
 	answers := 0
-	for _, endpoint := range c.now().calls.Endpoints() {
+	for _, endpoint := range c.calls.Endpoints() {
 		var text string
 		err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
-			answer, err := c.now().calls.Status(ctx, endpoint)
+			answer, err := c.calls.Status(ctx, endpoint)
 			if err == nil {
 				text = answer.Version
 			}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -27,59 +26,47 @@ type Options struct {
 // Client is a client of etcd. It is safe for concurrent use.
 type Client struct {
 	attempt time.Duration
-	current atomic.Pointer[connections]
-}
-
-// connections are replaced by Reopen.
-type connections struct {
 	calls   *clientv3.Client
 	watches *clientv3.Client // a second connection, because large responses would delay events on a shared one (S13)
 }
 
-// Open creates a client. It does not wait for etcd, unless a user is configured.
-func Open(o Options) (*Client, error) {
+// Open creates a client. Only if a user is configured, it waits for etcd, at most until ctx ends.
+func Open(ctx context.Context, o Options) (*Client, error) {
 	c := &Client{attempt: cmp.Or(o.Attempt, time.Second)}
-	if err := c.open(o); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// Reopen replaces the connections of the client, for example because its certificate has changed. Calls in progress may
-// end with ErrUnknown or ErrUnavailable, and watches end with ErrUnavailable. On an error the client keeps its
-// connections. Reopen must not be called concurrently with itself or Close.
-func (c *Client) Reopen(o Options) error {
-	old := c.now()
-	if err := c.open(o); err != nil {
-		return err
-	}
-	return old.close()
-}
-
-func (c *Client) open(o Options) (err error) {
 	config := clientv3.Config{
 		Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password, Logger: zap.NewNop(),
 		DialTimeout: 2 * c.attempt, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
 		BackoffWaitBetween: 50 * time.Millisecond,
 	}
-	n := new(connections)
-	if n.calls, err = clientv3.New(config); err != nil {
-		return fmt.Errorf("etcd: %w", err)
+	var err error
+	if c.calls, err = connect(ctx, config); err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	if n.watches, err = clientv3.New(config); err != nil {
-		_ = n.calls.Close()
-		return fmt.Errorf("etcd: %w", err)
+	if c.watches, err = connect(ctx, config); err != nil {
+		_ = c.calls.Close()
+		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	c.current.Store(n)
-	return nil
+	return c, nil
 }
 
-func (c *Client) now() *connections { return c.current.Load() }
+// connect creates a client of the library, which authenticates its user first.
+func connect(ctx context.Context, config clientv3.Config) (*clientv3.Client, error) {
+	for {
+		c, err := clientv3.New(config)
+		var refused rpctypes.EtcdError
+		if err == nil || config.Username == "" || errors.As(rpctypes.Error(err), &refused) && permanent(refused) {
+			return c, err
+		}
+		select {
+		case <-time.After(config.BackoffWaitBetween):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no member answers: check that etcd runs, and its endpoints: %w", err)
+		}
+	}
+}
 
 // Close ends all calls and watches.
-func (c *Client) Close() error { return c.now().close() }
-
-func (n *connections) close() error { return errors.Join(n.calls.Close(), n.watches.Close()) }
+func (c *Client) Close() error { return errors.Join(c.calls.Close(), c.watches.Close()) }
 
 // do makes a single attempt, with a timeout.
 func (c *Client) do(ctx context.Context, lost error, f func(context.Context) error) error {
@@ -136,7 +123,7 @@ func (c *Client) Read(ctx context.Context, q coord.Query) (found coord.Found, er
 		}
 	}
 	err = c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
-		answer, err := c.now().calls.Get(ctx, from, options...)
+		answer, err := c.calls.Get(ctx, from, options...)
 		if err != nil {
 			return err
 		}
@@ -173,7 +160,7 @@ func (c *Client) Commit(ctx context.Context, when []coord.Condition, changes []c
 		}
 	}
 	err = c.do(ctx, coord.ErrUnknown, func(ctx context.Context) error {
-		answer, err := c.now().calls.Txn(ctx).If(conditions...).Then(ops...).Commit()
+		answer, err := c.calls.Txn(ctx).If(conditions...).Then(ops...).Commit()
 		if err == nil {
 			done, at = answer.Succeeded, answer.Header.Revision
 		}
@@ -189,7 +176,7 @@ func (c *Client) Watch(ctx context.Context, prefix string, after int64) <-chan c
 		defer close(batches)
 		ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 		defer cancel()
-		for answer := range c.now().watches.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()) {
+		for answer := range c.watches.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1), clientv3.WithProgressNotify()) {
 			b := batch(&answer)
 			if b.Err == nil && b.At == 0 { // the watch has been created
 				continue
@@ -239,7 +226,7 @@ func batch(answer *clientv3.WatchResponse) (b coord.Batch) {
 // Grant implements cluster.Coordinator.
 func (c *Client) Grant(ctx context.Context, ttl time.Duration) (l coord.Lease, err error) {
 	err = c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
-		answer, err := c.now().calls.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
+		answer, err := c.calls.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
 		if err == nil {
 			l = coord.Lease(answer.ID)
 		}
@@ -252,7 +239,7 @@ func (c *Client) Grant(ctx context.Context, ttl time.Duration) (l coord.Lease, e
 // that stream ends during an outage.
 func (c *Client) Renew(ctx context.Context, l coord.Lease) error {
 	return c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
-		_, err := c.now().calls.KeepAliveOnce(ctx, clientv3.LeaseID(l))
+		_, err := c.calls.KeepAliveOnce(ctx, clientv3.LeaseID(l))
 		return err
 	})
 }
@@ -260,7 +247,7 @@ func (c *Client) Renew(ctx context.Context, l coord.Lease) error {
 // Revoke implements cluster.Coordinator.
 func (c *Client) Revoke(ctx context.Context, l coord.Lease) error {
 	err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
-		_, err := c.now().calls.Revoke(ctx, clientv3.LeaseID(l))
+		_, err := c.calls.Revoke(ctx, clientv3.LeaseID(l))
 		return err
 	})
 	if errors.Is(err, coord.ErrGone) {
@@ -272,7 +259,7 @@ func (c *Client) Revoke(ctx context.Context, l coord.Lease) error {
 // Compact implements cluster.Coordinator.
 func (c *Client) Compact(ctx context.Context, revision int64) error {
 	err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
-		_, err := c.now().calls.Compact(ctx, revision)
+		_, err := c.calls.Compact(ctx, revision)
 		return err
 	})
 	if errors.Is(err, coord.ErrCompacted) {

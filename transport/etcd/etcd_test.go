@@ -80,7 +80,7 @@ func client(t *testing.T, o Options) *Client {
 	if o.Attempt == 0 {
 		o.Attempt = patience
 	}
-	c, err := Open(o)
+	c, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestALeaderHandsOver(t *testing.T) {
 	m := members(t, 3)
 	c := client(t, Options{Endpoints: []string{m[0].Client()}})
 	status := func(i int) (id, leads uint64) {
-		answer, err := c.now().calls.Status(t.Context(), m[i].Client())
+		answer, err := c.calls.Status(t.Context(), m[i].Client())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestAMemberIsReplaced(t *testing.T) {
 	if _, _, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("kept", nil)}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := c.now().calls.MemberList(t.Context())
+	all, err := c.calls.MemberList(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestAMemberIsReplaced(t *testing.T) {
 		if one.Name != "m2" {
 			o.Peers[one.Name] = one.PeerURLs[0]
 		} else {
-			change(func() (err error) { _, err = c.now().calls.MemberRemove(t.Context(), one.ID); return err })
+			change(func() (err error) { _, err = c.calls.MemberRemove(t.Context(), one.ID); return err })
 		}
 	}
 	if err := m[2].Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "removed from its cluster") {
@@ -202,7 +202,7 @@ func TestAMemberIsReplaced(t *testing.T) {
 		t.Fatalf("a member that the others do not know: %v, %v", early, err)
 	}
 	o.Dir = t.TempDir()
-	change(func() (err error) { _, err = c.now().calls.MemberAdd(t.Context(), []string{o.Peer}); return err })
+	change(func() (err error) { _, err = c.calls.MemberAdd(t.Context(), []string{o.Peer}); return err })
 	joined, err := member.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

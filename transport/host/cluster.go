@@ -117,9 +117,10 @@ const (
 	loadEvery    = time.Second
 	openAgain    = 50 * time.Millisecond // pause before a term's records are read again; the request has already waited for its timeout
 	termMax      = 8 * time.Second       // maximum time that a call waits until the leader has begun its term
-	syncedMax    = time.Minute           // maximum time that a start waits for the resources of the cluster
+	syncedMax    = time.Minute           // maximum time that a start waits for etcd, and for the resources of the cluster
 
 	clusterSecret = "cluster" // name of the store's secret that holds the id of its cluster
+	leaseSecret   = "lease"   // name of the store's secret that holds the lease of its node
 	pagesSecret   = "pages"   // name of the secret on the coordinator that all nodes share
 )
 
@@ -142,7 +143,7 @@ func (h *Host) join(o Options) (err error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	h.node = n
 	if n.coordinator = o.Coordinator; n.coordinator == nil {
-		if n.etcd, err = c.Etcd.open(); err != nil {
+		if n.etcd, err = c.Etcd.open(n.ctx); err != nil {
 			return fmt.Errorf("host: cluster.etcd: %w", err)
 		}
 		n.coordinator = n.etcd
@@ -163,12 +164,12 @@ func (h *Host) join(o Options) (err error) {
 		Coordinator: n.coordinator, Keys: n.keys, Node: n.name, Peers: address, Incarnation: n.incarnation.Load, Count: h.count, Lost: n.lost,
 	})
 	n.follower = shared.NewFollower(n.coordinator, string(n.keys), n.replicate)
-	id, err := h.clusterID()
+	id, lease, err := h.formerNode()
 	if err != nil {
 		return fmt.Errorf("host: cluster: %w", err)
 	}
 	n.self = cluster.New(cluster.Options{
-		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Count: h.count, Cluster: c.Name, ClusterID: id,
+		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Count: h.count, Cluster: c.Name, ClusterID: id, OldLease: lease,
 		Self: coord.Node{
 			Name: n.name, Peers: address, Locations: o.Config.locationNames(), Version: o.Version, Protocol: coord.Range{Low: peerProtocol, High: peerProtocol},
 			Schema: coord.Range{Low: nodeSchema, High: nodeSchema}, Generation: int64(c.Generation), Resources: o.Config.resourcesHash(),
@@ -189,15 +190,19 @@ func (h *Host) join(o Options) (err error) {
 	return nil
 }
 
-// clusterID returns the id of the cluster to which the store belongs, or "" if it belongs to no cluster yet.
-func (h *Host) clusterID() (id string, err error) {
+// formerNode returns what the store says of the process before: the id of its cluster, or "" if the store belongs to no
+// cluster yet, and the lease of its last registration, or 0.
+func (h *Host) formerNode() (id string, lease coord.Lease, err error) {
 	_, err = h.store.Load(store.Secret, func(name string, value []byte) error {
-		if name == clusterSecret {
+		switch name {
+		case clusterSecret:
 			id = string(value)
+		case leaseSecret:
+			return json.Unmarshal(value, &lease)
 		}
 		return nil
 	})
-	return id, err
+	return id, lease, err
 }
 
 // follow starts to follow the resources of the cluster. It returns when the System has the current resources.
@@ -270,7 +275,8 @@ func (n *clusterNode) Do(ctx context.Context, q messages.Request) (any, error) {
 }
 
 // registered is called for each new incarnation of this node.
-func (n *clusterNode) registered(incarnation int64, _ coord.Lease) {
+func (n *clusterNode) registered(incarnation int64, lease coord.Lease) {
+	n.host.store.Commit([]store.Change{{Kind: store.Secret, ID: leaseSecret, Value: coord.Encode(lease)}}, nil)
 	n.incarnation.Store(incarnation)
 	n.server.SetIncarnation(incarnation)
 	n.work.Go(func() { n.directory.Registered(n.ctx, incarnation) })
@@ -548,7 +554,7 @@ func (c *Config) resourcesHash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (e *EtcdUse) open() (*etcd.Client, error) {
+func (e *EtcdUse) open(ctx context.Context) (*etcd.Client, error) {
 	o := etcd.Options{Endpoints: e.Endpoints, User: e.User}
 	if e.PasswordFile != "" {
 		password, err := readSecret(e.PasswordFile)
@@ -577,5 +583,7 @@ func (e *EtcdUse) open() (*etcd.Client, error) {
 		}
 		o.TLS.Certificates = []tls.Certificate{pair}
 	}
-	return etcd.Open(o)
+	ctx, cancel := context.WithTimeout(ctx, syncedMax)
+	defer cancel()
+	return etcd.Open(ctx, o)
 }
