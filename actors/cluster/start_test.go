@@ -24,7 +24,7 @@ func (w *world) refused(h *host, because string) time.Duration {
 	return time.Since(begin)
 }
 
-// CL-35, with TestRefusedHosts of transport/host: each refusal tells the operator what to do, in one line.
+// CL-35, in part: each refusal tells the operator what to do, in one line.
 func TestStartIsRefused(t *testing.T) {
 	for because, change := range map[string]func(o *cluster.Options){
 		"node a runs already at a:1: stop it, or set cluster.node": func(o *cluster.Options) { o.Self.Name, o.Self.Peers = "a", "z:1" },
@@ -52,7 +52,7 @@ func TestStartIsRefused(t *testing.T) {
 	}
 }
 
-// CL-35: a full coordinator.
+// CL-35, in part: a full coordinator.
 func TestStartIsRefusedByAFullCoordinator(t *testing.T) {
 	newWorld(t, func(w *world) {
 		w.store.SetFull(true)

@@ -13,7 +13,7 @@ func TestVersions(t *testing.T) {
 		got := ""
 		v, err := supported(text)
 		switch {
-		case err != nil && strings.Contains(err.Error(), "upgrade it to 3.5.13 or newer"): // CL-35: etcd is too old
+		case err != nil && strings.Contains(err.Error(), "upgrade it to 3.5.13 or newer"): // CL-35, in part
 			got = "too old"
 		case err != nil && strings.Contains(err.Error(), "use etcd 3.5.13 or newer"):
 			got = "invalid"
