@@ -71,6 +71,7 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 		return nil, err
 	}
 	var answers []any
+	partial := false
 	if !missing {
 		answers = append(answers, own)
 	}
@@ -78,6 +79,8 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 		switch {
 		case a.err == nil:
 			answers = append(answers, a.answer)
+		case limit == searchMax && a.silent:
+			partial = true
 		case limit == searchMax, isCode(a.err, messages.NotFound):
 		default:
 			return nil, messages.Errorf(messages.Internal, "%v", a.err)
@@ -85,6 +88,9 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 	}
 	if len(answers) == 0 {
 		return nil, err
+	}
+	if partial {
+		c.local.count.PartialFinds.Add(1)
 	}
 	if isFind {
 		return joinFound(find, answers)

@@ -8,6 +8,7 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 // DirectoryOptions configure a Directory. All fields are required.
@@ -18,6 +19,7 @@ type DirectoryOptions struct {
 	Peers       string // address at which other nodes reach this node
 	// Incarnation returns the incarnation of this node, or 0 while the node is not registered.
 	Incarnation func() int64
+	Count       *counters.Set
 	// Lost is called once for each game session that was taken from this node because the node was declared lost. It
 	// must not block.
 	Lost func(id messages.GameSessionID)
@@ -66,7 +68,7 @@ const (
 
 // NewDirectory returns a Directory that has no game sessions.
 func NewDirectory(o DirectoryOptions) *Directory {
-	d := &Directory{o: o, claims: make(chan struct{}, claimsMax), ended: make(chan struct{}, 1), own: make(map[coord.Tag]*ownGame), owners: NewOwners(o.Coordinator, o.Keys)}
+	d := &Directory{o: o, claims: make(chan struct{}, claimsMax), ended: make(chan struct{}, 1), own: make(map[coord.Tag]*ownGame), owners: NewOwners(o.Coordinator, o.Keys, o.Count)}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.work.Go(d.deleteEnded)
 	return d
@@ -352,6 +354,7 @@ func (d *Directory) renew(ctx context.Context, tag coord.Tag, own ownGame, incar
 	}
 	if now != nil {
 		now.record.Incarnation, now.changed = incarnation, at
+		d.o.Count.Returned.Add(1)
 	} else { // the game session has ended in the meantime, and its record was deleted before this write
 		own.state, own.changed, own.over = claimed, at, true
 		d.own[tag] = &own
@@ -467,6 +470,9 @@ func (d *Directory) take(ctx context.Context, node string, when []coord.Conditio
 		}
 		if !done && d.holds(ctx, when) != nil {
 			return ErrTaken
+		}
+		if done && text != "" {
+			d.o.Count.Reaped.Add(int64(len(found.KVs)))
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"troupe/actors/cluster/clustertest"
 	"troupe/messages"
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 const testKeys = coord.Keys("/troupe/test/")
@@ -48,7 +49,7 @@ func withLibrary(t *testing.T, test func(l *library)) {
 		l.raw = l.store.Client()
 		for _, name := range []string{"a", "b", "c"} {
 			n := &shelf{name: name, client: l.store.Client(), runs: make(map[messages.GameSessionID]bool), began: make(map[messages.GameSessionID]bool)}
-			n.d = cluster.NewDirectory(cluster.DirectoryOptions{Coordinator: n.client, Keys: testKeys, Node: name, Incarnation: n.incarnation, Lost: n.lose})
+			n.d = cluster.NewDirectory(cluster.DirectoryOptions{Coordinator: n.client, Keys: testKeys, Node: name, Incarnation: n.incarnation, Count: new(counters.Set), Lost: n.lose})
 			l.nodes = append(l.nodes, n)
 			l.register(n)
 		}
@@ -282,7 +283,7 @@ func TestTheNextProcessClears(t *testing.T) {
 		}
 		a.d.Close()
 		l.register(a)
-		a.d = cluster.NewDirectory(cluster.DirectoryOptions{Coordinator: a.client, Keys: testKeys, Node: "a", Incarnation: a.incarnation, Lost: a.lose})
+		a.d = cluster.NewDirectory(cluster.DirectoryOptions{Coordinator: a.client, Keys: testKeys, Node: "a", Incarnation: a.incarnation, Count: new(counters.Set), Lost: a.lose})
 		if err := a.d.Clear(l.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func (n *Node) Trouble() (text string, registered bool) {
 	registered = n.present
 	n.mu.Unlock()
 	switch {
-	case !n.reach.Load():
+	case !n.reach.now():
 		return "etcd does not answer it", registered
 	case !registered:
 		return "its registration has ended, and it registers anew", registered

@@ -13,6 +13,7 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 // Options of a Node.
@@ -20,6 +21,7 @@ type Options struct {
 	Coordinator Coordinator
 	Peers       Peers
 	Log         zerolog.Logger
+	Count       *counters.Set // nil: nothing is counted
 	Cluster     string        // name of the cluster; must be valid
 	Self        coord.Node    // registration of this node, with a valid name; Players, Draining and Incarnation are not set
 	ClusterID   string        // id of the cluster to which the node's store belongs; "" if it belongs to no cluster yet
@@ -28,8 +30,11 @@ type Options struct {
 	ReapAfter   time.Duration // how long a node must be silent before it is declared lost; default 15 s
 	Seed        uint64        // of the node's random choices; 0: a random one
 
+	// Check is called at the start. It returns an error if the coordinator cannot be used; the start repeats it while the
+	// error is coord.ErrUnavailable. Check and the following functions may be nil.
+	Check func(ctx context.Context) error
 	// Registered is called for each new incarnation of this node, with its lease. The records of the node's game
-	// sessions may have to be written again. Registered must not block. It and the following functions may be nil.
+	// sessions may have to be written again. Registered must not block.
 	Registered func(incarnation int64, l coord.Lease)
 	// Lead is called when a term of this node begins. It returns when ctx ends, or earlier if it finds that the term is
 	// over. The next term does not begin before Lead has returned.
@@ -49,7 +54,8 @@ type Node struct {
 	left   sync.Once
 	view   atomic.Pointer[View]
 	waits  atomic.Int32 // number of calls of Leader that wait
-	reach  atomic.Bool  // the coordinator answered the last request of the registration
+	reach  reach
+	offset atomic.Int64 // see ClockOffset
 	id     atomic.Pointer[string]
 	kick   chan struct{} // wakes the goroutine of the registration
 	leads  *Replica
@@ -69,8 +75,12 @@ type Node struct {
 
 // New returns a node that answers other nodes. Start makes it join the cluster.
 func New(o Options) *Node {
+	o.Count = cmp.Or(o.Count, new(counters.Set))
 	if o.Registered == nil {
 		o.Registered = func(int64, coord.Lease) {}
+	}
+	if o.Check == nil {
+		o.Check = func(context.Context) error { return nil }
 	}
 	if o.Lead == nil {
 		o.Lead = func(ctx context.Context, _ int64) { <-ctx.Done() }
@@ -116,6 +126,7 @@ func (n *Node) Start(ctx context.Context) error {
 		}
 	}
 	n.work.Go(func() { n.elect(n.ctx) })
+	n.work.Go(func() { n.compareReach(n.ctx) })
 	return nil
 }
 
@@ -142,7 +153,7 @@ func (n *Node) Do(ctx context.Context, q messages.Request) (any, error) {
 	switch q := q.(type) {
 	case coord.Hello:
 		self := n.View().Self
-		return coord.HelloAnswer{Node: self, Incarnation: self.Incarnation, Clock: time.Now(), Coordinator: n.reach.Load()}, nil
+		return coord.HelloAnswer{Node: self, Incarnation: self.Incarnation, Clock: time.Now(), Coordinator: n.reach.now()}, nil
 	case coord.Reach:
 		q.Node.Incarnation = q.Incarnation
 		return coord.Reached{Outcome: n.find(ctx, q.Node)}, nil

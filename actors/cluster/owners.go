@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 const (
@@ -23,6 +24,7 @@ var ErrTooManyReads = errors.New("directory: too many reads for logins")
 type Owners struct {
 	coordinator Coordinator
 	keys        coord.Keys
+	count       *counters.Set
 
 	mu         sync.Mutex
 	young, old map[coord.Tag]Whereabouts
@@ -48,8 +50,8 @@ type reading struct {
 }
 
 // NewOwners returns an Owners with an empty cache.
-func NewOwners(c Coordinator, k coord.Keys) *Owners {
-	return &Owners{coordinator: c, keys: k, young: map[coord.Tag]Whereabouts{}, reads: map[coord.Tag]*reading{}}
+func NewOwners(c Coordinator, k coord.Keys, count *counters.Set) *Owners {
+	return &Owners{coordinator: c, keys: k, count: count, young: map[coord.Tag]Whereabouts{}, reads: map[coord.Tag]*reading{}}
 }
 
 // Find returns where a game session is. Unless fresh is set, it uses the cache if possible. If login is set, a read
@@ -65,6 +67,7 @@ func (o *Owners) Find(ctx context.Context, tag coord.Tag, fresh, login bool) (Wh
 	if there && !fresh && (known.Owner != "" || now.Before(known.until)) {
 		o.put(tag, known)
 		o.mu.Unlock()
+		o.count.DirReads.Add(counters.CacheHit, 1)
 		return known, nil
 	}
 	r := o.reads[tag]
@@ -114,6 +117,7 @@ func (o *Owners) read(ctx context.Context, tag coord.Tag, r *reading) {
 
 // look reads the record of a game session, or else what is left of one that has ended.
 func (o *Owners) look(ctx context.Context, tag coord.Tag) (w Whereabouts, err error) {
+	o.count.DirReads.Add(counters.CacheMiss, 1)
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	found, err := o.coordinator.Read(ctx, coord.Query{Key: o.keys.Game(tag), Else: o.keys.Gone(tag)})

@@ -12,6 +12,7 @@ import (
 	"troupe/actors/cluster"
 	"troupe/actors/cluster/clustertest"
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 // counting counts the reads of a coordinator.
@@ -31,7 +32,7 @@ func TestOwners(t *testing.T) {
 		client := s.Client()
 		client.SetFaults(clustertest.Faults{Delay: 10 * time.Millisecond})
 		c := &counting{Coordinator: client}
-		o := cluster.NewOwners(c, keys)
+		o := cluster.NewOwners(c, keys, new(counters.Set))
 		const tag = coord.Tag("tag")
 		fresh := false
 		find := func(want string, reads int64) {
@@ -90,7 +91,7 @@ func TestOwnersLimits(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *clustertest.Store) {
 		client := s.Client()
 		c := &counting{Coordinator: client}
-		o := cluster.NewOwners(c, keys)
+		o := cluster.NewOwners(c, keys, new(counters.Set))
 		logins := func() (refused int) {
 			for i := range 250 {
 				if _, err := o.Find(t.Context(), coord.Tag(fmt.Sprint("x", i)), false, true); errors.Is(err, cluster.ErrTooManyReads) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 // registration is the state of this node's records at the coordinator.
@@ -27,7 +28,7 @@ func (n *Node) keep(ctx context.Context) {
 	var p pause
 	for ctx.Err() == nil {
 		wait, err := n.step(ctx)
-		n.reach.Store(err == nil || errors.Is(err, errTaken))
+		n.setReach(err)
 		if err != nil {
 			p.rest(ctx)
 			continue
@@ -97,6 +98,8 @@ func (n *Node) absent(err error) error {
 	}
 	if err != nil {
 		n.reg.lease = 0
+	} else {
+		n.o.Count.Fenced.Add(counters.FenceIncarnation, 1)
 	}
 	n.change(func() { n.present = false })
 	return nil

@@ -29,6 +29,7 @@ func (n *Node) join(ctx context.Context) error {
 	}
 	var others []coord.Node
 	for _, check := range []func(context.Context) error{
+		n.o.Check,
 		n.checkMeta,
 		func(ctx context.Context) (err error) {
 			if others, err = n.others(ctx); err == nil {
@@ -143,6 +144,7 @@ func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
 			}
 			half := time.Since(begin) / 2
 			apart := begin.Add(half).Sub(answer.Clock)
+			n.noteOffset(apart)
 			switch {
 			case apart.Abs()-half > clockMax:
 				errs[i] = fmt.Errorf("the clock of this machine is %v from that of node %s: set the clocks (NTP)", apart.Round(time.Second), others[i].Name)

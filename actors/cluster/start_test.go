@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func (w *world) refused(h *host, because string) time.Duration {
 	return time.Since(begin)
 }
 
-// Each refusal tells the operator what to do.
+// CL-35, in part: each refusal tells the operator what to do, in one line.
 func TestStartIsRefused(t *testing.T) {
 	for because, change := range map[string]func(o *cluster.Options){
 		"node a runs already at a:1: stop it, or set cluster.node": func(o *cluster.Options) { o.Self.Name, o.Self.Peers = "a", "z:1" },
@@ -32,7 +33,10 @@ func TestStartIsRefused(t *testing.T) {
 		"upgrade one minor version at a time":                      func(o *cluster.Options) { o.Self.Protocol = coord.Range{Low: 2, High: 3} },
 		"its records have schema 1":                                func(o *cluster.Options) { o.Self.Schema = coord.Range{Low: 2, High: 3} },
 		"use the newer configuration file":                         func(o *cluster.Options) { o.Self.Generation = 6 },
-		"raise cluster.generation":                                 func(o *cluster.Options) { o.Self.Resources = "other" },
+		"upgrade it to": func(o *cluster.Options) {
+			o.Check = func(context.Context) error { return errors.New("etcd is too old: upgrade it to 3.5.13") }
+		},
+		"raise cluster.generation": func(o *cluster.Options) { o.Self.Resources = "other" },
 	} {
 		newWorld(t, func(w *world) {
 			a := w.add("a")
@@ -46,6 +50,14 @@ func TestStartIsRefused(t *testing.T) {
 			w.refused(z, because)
 		})
 	}
+}
+
+// CL-35, in part: a full coordinator.
+func TestStartIsRefusedByAFullCoordinator(t *testing.T) {
+	newWorld(t, func(w *world) {
+		w.store.SetFull(true)
+		w.refused(w.add("a"), "raise the quota of etcd, then etcdctl alarm disarm")
+	})
 }
 
 func TestStartWithoutCoordinator(t *testing.T) {

@@ -25,7 +25,7 @@ var (
 	// ErrGone says that a lease has expired or was revoked.
 	ErrGone = errors.New("coordinator: the lease is over")
 	// ErrFull says that the coordinator has no space left and that nothing has changed.
-	ErrFull = errors.New("coordinator: its database is full")
+	ErrFull = errors.New("coordinator: its database is full: free space (etcdctl compact, defrag) or raise the quota of etcd, then etcdctl alarm disarm")
 	// ErrRefused says that a node is not running: nobody listens at its address, or a different process does.
 	ErrRefused = errors.New("node: not running")
 	// ErrTooLarge says that a request exceeds the limits above or changes a key twice, and that nothing has changed.

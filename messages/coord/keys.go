@@ -36,6 +36,9 @@ func (k Keys) Load(name string) string { return k.Loads() + name }
 // Lead returns the key of the Lead record. The revision at which the key was created is the term.
 func (k Keys) Lead() string { return string(k) + "lead" }
 
+// Probe returns the key that a node writes to measure the coordinator.
+func (k Keys) Probe(name string) string { return string(k) + "probe/" + name }
+
 // Game returns the key of the Game record with a tag.
 func (k Keys) Game(tag Tag) string { return string(k) + "game/" + string(tag) }
 

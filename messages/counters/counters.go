@@ -144,6 +144,15 @@ type Set struct {
 
 	PeerCalls    Pairs            `metric:"troupe_cluster_peer_calls_total" label:"method,outcome" help:"Calls to other nodes of the cluster, by request and outcome; error: the node refused the request."`
 	PeerLatency  Histogram        `metric:"troupe_cluster_peer_seconds" help:"Time to call another node of the cluster, whatever the outcome."`
+	EtcdLatency  Histograms       `metric:"troupe_cluster_etcd_seconds" label:"op" help:"Time of a request to etcd, by operation, whatever the outcome; renew: the lease of the node."`
+	EtcdUnknown  atomic.Int64     `metric:"troupe_cluster_etcd_unknown_total" help:"Changes that etcd did not answer in time, so they may have happened or not; they are read back or repeated."`
+	EtcdFull     atomic.Int64     `metric:"troupe_cluster_etcd_alarm" help:"1 from when etcd refuses a change because its database is full, until it accepts one, else 0."`
+	LeasesLost   atomic.Int64     `metric:"troupe_cluster_lease_lost_total" help:"Leases of this node that ended before it stopped; it registers again."`
+	Reaped       atomic.Int64     `metric:"troupe_cluster_reaped_total" help:"Game sessions of lost nodes that this node, as the leader, has ended."`
+	Returned     atomic.Int64     `metric:"troupe_cluster_returned_total" help:"Game sessions that this node kept when it registered again."`
+	PartialFinds atomic.Int64     `metric:"troupe_cluster_partial_searches_total" help:"Searches answered without the game sessions of a node that did not answer in time."`
+	DirReads     Vec[CacheUse]    `metric:"troupe_cluster_directory_reads_total" label:"hit" help:"Look-ups of the node that runs a game session, by whether this node knew it."`
+	Fenced       Vec[Fence]       `metric:"troupe_cluster_fenced_total" label:"by" help:"Writes that etcd refused because the writer no longer was what it took itself for: leader (term), registered node (incarnation)."`
 	PeersRefused Vec[PeerRefusal] `metric:"troupe_cluster_peers_refused_total" label:"reason" help:"Connections and calls of other nodes that this node refused, by reason."`
 }
 

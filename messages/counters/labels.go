@@ -290,3 +290,31 @@ var peerRefusalNames = []string{"certificate", "name", "incarnation", "full"}
 
 // String returns the label value.
 func (r PeerRefusal) String() string { return name(r, peerRefusalNames) }
+
+// CacheUse says whether a look-up was answered from a cache.
+type CacheUse uint8
+
+// Values of CacheUse.
+const (
+	CacheHit CacheUse = iota + 1
+	CacheMiss
+)
+
+var cacheUseNames = []string{"yes", "no"}
+
+// String returns the label value.
+func (u CacheUse) String() string { return name(u, cacheUseNames) }
+
+// Fence is what a refused write was on condition of.
+type Fence uint8
+
+// Values of Fence.
+const (
+	FenceTerm        Fence = iota + 1 // another node leads
+	FenceIncarnation                  // the node is not registered, or again
+)
+
+var fenceNames = []string{"term", "incarnation"}
+
+// String returns the label value.
+func (f Fence) String() string { return name(f, fenceNames) }

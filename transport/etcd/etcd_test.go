@@ -112,7 +112,7 @@ func TestMembersAway(t *testing.T) {
 		_, _, err := c.Commit(t.Context(), nil, []coord.Change{coord.Put("k", []byte(value))})
 		return err
 	}
-	if err := put(c, "1"); err != nil {
+	if err := errors.Join(put(c, "1"), c.Check(t.Context(), zerolog.Nop())); err != nil {
 		t.Fatal(err)
 	}
 	m[2].Close()

@@ -73,6 +73,9 @@ func (h *Host) startAPI(o Options) error {
 	if h.listeners.certs != nil {
 		options.CertificateEnds = h.listeners.certs.Ends
 	}
+	if h.node != nil {
+		options.Cluster = h.node.self
+	}
 	h.ops = ops.New(options)
 	h.console = h.newConsole(o, auth, proxies, logs)
 	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api))))))

@@ -29,6 +29,7 @@ import (
 	"troupe/actors/store/shared"
 	"troupe/messages"
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 	"troupe/transport/etcd"
 	"troupe/transport/peers"
 )
@@ -150,6 +151,7 @@ func (h *Host) join(o Options) (err error) {
 		}
 		n.coordinator = n.etcd
 	}
+	n.coordinator = cluster.Counted(n.coordinator, h.count, o.Log)
 	if n.listener, err = o.listen(c.Peers.Addr); err != nil {
 		return fmt.Errorf("host: cluster.peers.addr: %w", err)
 	}
@@ -162,7 +164,7 @@ func (h *Host) join(o Options) (err error) {
 	n.client, n.server = peers.NewClient(wire), peers.NewServer(wire, n)
 	address := cmp.Or(c.Peers.Advertise, n.listener.Addr().String())
 	n.directory = cluster.NewDirectory(cluster.DirectoryOptions{
-		Coordinator: n.coordinator, Keys: n.keys, Node: n.name, Peers: address, Incarnation: n.incarnation.Load, Lost: n.lost,
+		Coordinator: n.coordinator, Keys: n.keys, Node: n.name, Peers: address, Incarnation: n.incarnation.Load, Count: h.count, Lost: n.lost,
 	})
 	n.follower = shared.NewFollower(n.coordinator, string(n.keys), n.replicate)
 	id, lease, err := h.formerNode()
@@ -170,12 +172,12 @@ func (h *Host) join(o Options) (err error) {
 		return fmt.Errorf("host: cluster: %w", err)
 	}
 	n.self = cluster.New(cluster.Options{
-		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Cluster: c.Name, ClusterID: id, OldLease: lease,
+		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Count: h.count, Cluster: c.Name, ClusterID: id, OldLease: lease,
 		Self: coord.Node{
 			Name: n.name, Peers: address, Locations: o.Config.locationNames(), Version: o.Version, Protocol: coord.Range{Low: peerProtocol, High: peerProtocol},
 			Schema: coord.Range{Low: nodeSchema, High: nodeSchema}, Generation: int64(c.Generation), Resources: o.Config.resourcesHash(),
 		},
-		Registered: n.registered, Lead: n.lead, Reap: n.reap,
+		Check: n.checkEtcd, Registered: n.registered, Lead: n.lead, Reap: n.reap,
 	})
 	n.work.Go(func() { h.served("peers", n.server.Serve(n.listener), o.OnFailure) })
 	n.self.SetDraining(true) // until follow, the node gets no new work and does not lead
@@ -224,6 +226,7 @@ func (h *Host) follow(Options) error {
 	}
 	close(n.ready)
 	n.self.SetDraining(false)
+	n.work.Go(n.measureEtcd)
 	return nil
 }
 
@@ -319,7 +322,10 @@ func (n *clusterNode) lead(ctx context.Context, term int64) {
 // open opens the store of a term. It retries as long as the coordinator does not answer.
 func (n *clusterNode) open(ctx context.Context, term int64, over func()) (*shared.Store, error) {
 	for {
-		records, err := shared.Open(ctx, shared.Options{Coordinator: n.coordinator, Prefix: string(n.keys), Term: n.holds(term), OnOver: over})
+		records, err := shared.Open(ctx, shared.Options{Coordinator: n.coordinator, Prefix: string(n.keys), Term: n.holds(term), OnOver: func() {
+			n.host.count.Fenced.Add(counters.FenceTerm, 1)
+			over()
+		}})
 		if err == nil || ctx.Err() != nil {
 			return records, err
 		}

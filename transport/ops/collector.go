@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"troupe/actors/cluster"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -89,6 +90,33 @@ var asked = []struct {
 			served, operator := o.CertificateEnds()
 			show(float64(served.Unix()), "served")
 			show(float64(operator.Unix()), "operator")
+		}
+	}},
+	{"troupe_cluster_nodes", "Nodes of the cluster as this node sees them, by state; lost ones are known to the leader alone, for ten minutes.", "state", func(o *Options, show show) {
+		if o.Cluster == nil {
+			return
+		}
+		number := make(map[cluster.State]int)
+		for _, m := range o.Cluster.View().Members {
+			number[m.State]++
+		}
+		for s := cluster.Live; s <= cluster.Lost; s++ {
+			show(float64(number[s]), s.String())
+		}
+	}},
+	{"troupe_cluster_leader", "1 if this node leads, 0 if another one does; not there while this node knows no leader.", "", func(o *Options, show show) {
+		if o.Cluster == nil {
+			return
+		}
+		if v := o.Cluster.View(); v.Leads {
+			show(1)
+		} else if v.Leader != "" {
+			show(0)
+		}
+	}},
+	{"troupe_cluster_clock_offset_seconds", "Largest difference between the clock of this node and those of the others, measured at its start.", "", func(o *Options, show show) {
+		if o.Cluster != nil {
+			show(o.Cluster.ClockOffset().Seconds())
 		}
 	}},
 	{"troupe_matchmaking_waiting", "Matchmaking tickets that wait for a match, by configuration; the oldest 100 configurations, and the others together.", "configuration", matchmaking(func(m *messages.MatchmakerState) float64 { return float64(m.Waiting) })},

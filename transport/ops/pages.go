@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"troupe/actors"
+	"troupe/actors/cluster"
 	"troupe/messages/counters"
 )
 
@@ -29,7 +30,8 @@ type Options struct {
 	// CertificateEnds returns when the served certificate expires, and when the certificate expires that only
 	// the operator can replace. Nil: the host has no certificate.
 	CertificateEnds func() (served, operator time.Time)
-	Version         string // value of a label of troupe_build_info
+	Cluster         *cluster.Node // nil: the host is no node of a cluster
+	Version         string        // value of a label of troupe_build_info
 }
 
 // Pages are the operator's pages. They are safe for concurrent use.
@@ -63,6 +65,8 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 			answer(w, http.StatusServiceUnavailable, "draining")
 		case p.o.Counters.StoreFailing.Load() != 0:
 			answer(w, http.StatusServiceUnavailable, "the store cannot write")
+		case p.o.Cluster != nil && p.o.Cluster.CutOff():
+			answer(w, http.StatusServiceUnavailable, "this host does not reach etcd, and another one does")
 		default:
 			answer(w, http.StatusOK, "ready")
 		}

@@ -25,7 +25,7 @@ func TestSyncTimes(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				n := 0
-				took, err := syncTimes(dir, func(*os.File) error {
+				p99, err := syncTime(dir, func(*os.File) error {
 					if n++; n > syncsMax-c.slows {
 						time.Sleep(c.slow)
 					} else {
@@ -33,8 +33,8 @@ func TestSyncTimes(t *testing.T) {
 					}
 					return nil
 				})
-				if err != nil || len(took) != c.writes || p99(took) != c.want {
-					t.Errorf("%d writes, p99 %v, %v, want %d and %v", len(took), p99(took), err, c.writes, c.want)
+				if err != nil || n != c.writes || p99 != c.want {
+					t.Errorf("%d writes, p99 %v, %v, want %d and %v", n, p99, err, c.writes, c.want)
 				}
 			})
 			if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
@@ -42,7 +42,7 @@ func TestSyncTimes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := syncTimes(t.TempDir(), func(*os.File) error { return os.ErrPermission }); err == nil {
+	if _, err := syncTime(t.TempDir(), func(*os.File) error { return os.ErrPermission }); err == nil {
 		t.Error("an error of the disk is ignored")
 	}
 }
