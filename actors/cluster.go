@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -51,10 +52,11 @@ type Cluster struct {
 	closing sync.RWMutex   // held while work begins, and while ctx is cancelled
 	work    sync.WaitGroup // counts the goroutines of Send and rooms
 	rooms   rooms
+	ids     []byte // key of the ids that are made from calls
 }
 
 func newCluster(local *System, o *ClusterOptions) *Cluster {
-	c := &Cluster{local: local, members: o.Members, peers: o.Peers}
+	c := &Cluster{local: local, members: o.Members, peers: o.Peers, ids: o.IDs}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.rooms.polled = make(map[string]bool)
 	c.rooms.seen = make(map[string]uint64)
@@ -79,7 +81,7 @@ const (
 
 // Do implements messages.Doer.
 func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
-	q = messages.WithID(q)
+	q = messages.WithID(q, c.callID(ctx))
 	switch q := q.(type) {
 	case messages.CreateGameSession:
 		return c.create(ctx, q.FleetID, q.AliasID, q.Location, q)
@@ -161,9 +163,13 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 	return answer, err
 }
 
-// call sends a request to another node and returns the answer.
+// call sends a request to another node and returns the answer. If the connection breaks before the answer of a change
+// arrives, call sends the request once more; a node that has received it twice answers it once (see System.once).
 func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
 	answer, err := c.peers.Call(ctx, to, q)
+	if _, is := attemptOf(ctx, q); is && errors.Is(err, coord.ErrUnknown) {
+		answer, err = c.peers.Call(ctx, to, q)
+	}
 	var refusal *messages.Error
 	if err == nil || errors.As(err, &refusal) || ctx.Err() != nil {
 		return answer, err
@@ -214,29 +220,33 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 		location = f.Locations[0]
 	}
 	create, byCaller := q.(messages.CreateGameSession) // a placement sends another request, which is not charged
-	var made messages.GameSessionID                    // id of the game session with this token
-	if token := create.IdempotencyToken; token != "" {
-		made = c.local.registry.SessionID(f, location, token)
+	if !byCaller {
+		return c.tryCreate(ctx, f.ID, location, q)
+	}
+	made := c.local.registry.SessionID(f, location, cmp.Or(create.IdempotencyToken, create.Tail))
+	if create.IdempotencyToken != "" {
 		if answer, there, err := c.created(ctx, made, create); there {
 			return answer, err
 		}
 	}
-	charged := byCaller && (create.CreatorID != "" || f.CreatorLimit != nil)
+	charge := messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, For: string(coord.TagOf(made))}
+	charged := create.CreatorID != "" || f.CreatorLimit != nil
 	if charged {
-		if _, err := c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID}); err != nil {
+		if _, err := c.toLeader(ctx, charge); err != nil {
 			return nil, err
 		}
 	}
-	answer, err := c.tryCreate(ctx, f.ID, location, q)
-	if err != nil && charged {
-		refund, cancel := context.WithTimeout(c.ctx, decideMax) // c.ctx, because the caller may have disconnected
-		defer cancel()
-		_, _ = c.toLeader(refund, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, Refund: true})
-	}
-	if made != "" && isCode(err, messages.Conflict) { // another node has created it first
+	answer, err := c.tryCreate(ctx, f.ID, location, create)
+	if isCode(err, messages.Conflict) || isCode(err, messages.FleetCapacityExceeded) { // another attempt may have created it
 		if other, there, otherErr := c.created(ctx, made, create); there {
 			return other, otherErr
 		}
+	}
+	if err != nil && charged {
+		refund, cancel := context.WithTimeout(c.ctx, decideMax) // c.ctx, because the caller may have disconnected
+		defer cancel()
+		charge.Refund = true
+		_, _ = c.toLeader(refund, charge)
 	}
 	return answer, err
 }

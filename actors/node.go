@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"time"
+
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/matchmaker"
@@ -10,6 +12,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/replay"
 )
 
 // ClusterOptions make a System a node of a cluster. All fields except Generation are required.
@@ -18,6 +21,7 @@ type ClusterOptions struct {
 	Generation int64  // generation of the configured resources
 	Members    Members
 	Peers      Caller
+	IDs        []byte // secret that all nodes share: key of the ids that are made from calls
 }
 
 // startNode implements Start for a node of a cluster. The actors for queues, placements, matchmaking and the decisions
@@ -34,7 +38,7 @@ func startNode(o Options) (*System, error) {
 	}
 	ReportDamaged(o.Log, o.Counters, registry.Damaged())
 	s = newSystem(o, registry)
-	s.cluster = newCluster(s, o.Cluster)
+	s.cluster, s.replays = newCluster(s, o.Cluster), replay.New[attempt](time.Now)
 	queues, tickets := o.Placement, o.Matchmaking
 	queues.Region, queues.Store, queues.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
 	tickets.Region, tickets.Store, tickets.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent

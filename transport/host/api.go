@@ -2,7 +2,6 @@ package host
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
-	"troupe/actors/cluster"
 	"troupe/actors/store"
 	"troupe/messages/counters"
 	"troupe/transport"
@@ -91,9 +89,7 @@ func (l httpLog) Write(line []byte) (int, error) {
 // pageKey returns the key that signs page tokens: that of the cluster, or the host's own.
 func (h *Host) pageKey(log zerolog.Logger) ([]byte, error) {
 	if n := h.node; n != nil {
-		ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
-		defer cancel()
-		return cluster.Secret(ctx, n.coordinator, n.keys, pagesSecret)
+		return n.secret(pagesSecret)
 	}
 	return pageKey(h.store, log, h.count)
 }
