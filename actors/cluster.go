@@ -237,9 +237,12 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 		}
 	}
 	answer, err := c.tryCreate(ctx, f.ID, location, create)
-	if isCode(err, messages.Conflict) || isCode(err, messages.FleetCapacityExceeded) { // another attempt may have created it
-		if other, there, otherErr := c.created(ctx, made, create); there {
-			return other, otherErr
+	if err != nil { // another attempt may have created it
+		_, _, found, _ := c.members.Owner(ctx, made, true)
+		if found || isCode(err, messages.Conflict) {
+			if other, there, otherErr := c.created(ctx, made, create); there {
+				return other, otherErr
+			}
 		}
 	}
 	if err != nil && charged {

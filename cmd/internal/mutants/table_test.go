@@ -290,4 +290,9 @@ var mutants = []mutant{
 		file: "actors/script/watchdog/memory.go", changes: []change{{"held > w.o.MemoryMax && since >= oldest", "held < 0 && since >= oldest"}},
 		pkg: "./actors/script/watchdog", run: "TestACallEndsForWhatItsOwnerHolds",
 	},
+	{
+		name: "a replay key is dropped between two nodes", promise: "RL-20",
+		file: "transport/peers/server.go", changes: []change{{"ctx = messages.WithReplayKey(ctx, key[0])", ""}},
+		pkg: "./transport/host", run: "TestACallHasOneEffectAtAllHosts",
+	},
 }
