@@ -376,8 +376,11 @@ func (c *Cluster) toOwner(ctx context.Context, q messages.Request) (any, error) 
 // ended answers a request for a game session that no node runs.
 func (c *Cluster) ended(ctx context.Context, id messages.GameSessionID, q messages.Request, unknown error) (any, error) {
 	g, _, err := c.members.Ended(ctx, id)
+	if err != nil { // a node that was taken for lost may not know yet that its game sessions have ended, so it is not asked
+		return nil, messages.Errorf(messages.Internal, "game session %s: %v", id, err)
+	}
 	if g == nil {
-		return c.askAll(ctx, q, unknown, err)
+		return c.askAll(ctx, q, unknown, nil)
 	}
 	switch q := q.(type) {
 	case messages.GameSessionQuery:

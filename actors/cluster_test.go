@@ -39,6 +39,7 @@ type cluster struct {
 	made  map[messages.GameSessionID][32]byte // fingerprints
 	stale map[messages.GameSessionID]bool     // nodes remember an owner that is lost
 	away  bool                                // the coordinator does not answer
+	slow  bool                                // the coordinator does not answer reads of ended game sessions
 }
 
 // member is one node. It implements the node's Members and its fleet.Directory.
@@ -203,7 +204,7 @@ func (m *member) Owner(_ context.Context, id messages.GameSessionID, fresh bool)
 func (m *member) Ended(_ context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
-	if m.c.away {
+	if m.c.away || m.c.slow {
 		return nil, [32]byte{}, errAway
 	}
 	return m.c.gone[id], m.c.made[id], nil
@@ -301,6 +302,23 @@ func (c *cluster) game(m *member, on string, q messages.CreateGameSession) *mess
 	defer func() { m.room = nil }()
 	q.FleetID, q.MaxPlayers = relays, max(q.MaxPlayers, 4)
 	return must(c, m, q)
+}
+
+// CL-205, in part: a node that was taken for lost comes back, and does not know yet that its game session has ended. Others
+// do not take its word for it, although the coordinator does not answer them for a moment.
+func TestANodeThatIsBackDoesNotTakeBackAnEnd(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		b := c.nodes[1]
+		g := c.game(b, "c", messages.CreateGameSession{})
+		c.locked(func() {
+			delete(c.games, g.ID)
+			c.gone[g.ID] = &messages.GameSession{ID: g.ID, Status: messages.GameSessionTerminated}
+		})
+		assert.Equal(c, "status", must(c, b, messages.GameSessionQuery{ID: g.ID}).Status, messages.GameSessionTerminated)
+		c.locked(func() { c.slow = true })
+		_, err := at(c, b, messages.GameSessionQuery{ID: g.ID})
+		wantCode(c, err, messages.Internal)
+	})
 }
 
 func TestEveryNodeAnswers(t *testing.T) {

@@ -24,6 +24,12 @@ type ClusterOptions struct {
 	IDs        []byte // secret that all nodes share: key of the ids that are made from calls
 }
 
+// Limits of the ended placements and tickets that the coordinator keeps (docs/spec/cluster.md 3.1).
+const (
+	sharedEndedMax  = 50_000
+	sharedEndedKeep = time.Hour // of placements; the time of tickets is the same as without a cluster
+)
+
 // startNode implements Start for a node of a cluster. The actors for queues, placements, matchmaking and the decisions
 // on resources start only when a term begins.
 func startNode(o Options) (*System, error) {
@@ -41,6 +47,7 @@ func startNode(o Options) (*System, error) {
 	s.cluster, s.replays = newCluster(s, o.Cluster), replay.New[attempt](time.Now)
 	queues, tickets := o.Placement, o.Matchmaking
 	queues.Region, queues.Store, queues.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
+	queues.EndedMax, queues.EndedKeep, tickets.EndedMax = sharedEndedMax, sharedEndedKeep, sharedEndedMax
 	tickets.Region, tickets.Store, tickets.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
 	s.catalog = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.catalog, rebuild.New(rebuild.Options[*catalog.Leader]{

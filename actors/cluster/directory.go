@@ -216,7 +216,7 @@ func (d *Directory) deleteEnded() {
 			return
 		}
 		for group := d.endedGroup(); len(group) > 0; group = d.endedGroup() {
-			if !d.deleteGroup(group) && !sleep(d.ctx, endPause) {
+			if !d.deleteGroup(group) && !Sleep(d.ctx, endPause) {
 				return
 			}
 		}

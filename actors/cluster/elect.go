@@ -18,11 +18,12 @@ const (
 
 // elect runs until ctx ends. It leads while this node is the leader, and follows otherwise.
 func (n *Node) elect(ctx context.Context) {
+	random := n.random(0)
 	for ctx.Err() == nil {
 		following, stop := context.WithCancel(ctx)
 		var work sync.WaitGroup
 		work.Go(func() { n.chaseMissing(following, 0) })
-		term := n.follow(ctx)
+		term := n.follow(ctx, random)
 		stop()
 		work.Wait()
 		if term != 0 {
@@ -33,14 +34,14 @@ func (n *Node) elect(ctx context.Context) {
 
 // follow waits until this node leads, and returns the term. It returns 0 if ctx ends. The node is a candidate whenever
 // no node leads.
-func (n *Node) follow(ctx context.Context) (term int64) {
+func (n *Node) follow(ctx context.Context, random *rand.Rand) (term int64) {
 	for ctx.Err() == nil {
 		v := n.View()
 		switch {
 		case v.Leads:
 			return v.Term
 		case v.vacant && !v.Draining:
-			n.campaign(ctx)
+			n.campaign(ctx, random)
 			continue
 		}
 		select {
@@ -53,8 +54,8 @@ func (n *Node) follow(ctx context.Context) (term int64) {
 
 // campaign makes one attempt to become the leader. It returns when the outcome may be known. An attempt without an
 // answer may still succeed later; the node then learns it from the key.
-func (n *Node) campaign(ctx context.Context) {
-	if !sleep(ctx, rand.N(campaignMax)) {
+func (n *Node) campaign(ctx context.Context, random *rand.Rand) {
+	if !Sleep(ctx, time.Duration(random.Int64N(int64(campaignMax)))) {
 		return
 	}
 	n.mu.Lock()

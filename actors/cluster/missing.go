@@ -61,9 +61,10 @@ func (n *Node) chaseMissing(ctx context.Context, term int64) {
 
 // chase asks one node until that node is registered again or is reaped.
 func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
+	random := n.random(uint64(m.Incarnation))
 	for ctx.Err() == nil {
 		begin := time.Now()
-		v := judge(n.ask(ctx, m, term != 0))
+		v := judge(n.ask(ctx, m, term != 0, random))
 		if ctx.Err() != nil {
 			return
 		}
@@ -81,7 +82,7 @@ func (n *Node) chase(ctx context.Context, m coord.Node, term int64) {
 			}
 			n.o.Log.Warn().Str("node", m.Name).Err(err).Msg("a lost node's game sessions are not ended yet")
 		}
-		sleep(ctx, askEvery-time.Since(begin))
+		Sleep(ctx, askEvery-time.Since(begin))
 	}
 }
 
@@ -103,14 +104,14 @@ func (n *Node) learn(ctx context.Context, m coord.Node) error {
 }
 
 // ask returns the outcomes of attempts to reach a node: this node's and, if others is set, those of two other nodes.
-func (n *Node) ask(ctx context.Context, m coord.Node, others bool) []coord.Outcome {
+func (n *Node) ask(ctx context.Context, m coord.Node, others bool, random *rand.Rand) []coord.Outcome {
 	var live []coord.Node
 	for _, o := range n.View().Members {
 		if others && o.State == Live && o.Name != m.Name && o.Name != n.o.Self.Name {
 			live = append(live, o.Node)
 		}
 	}
-	rand.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+	shuffle(random, live)
 	live = live[:min(len(live), probers)]
 	answers := make([]coord.Outcome, 1+len(live))
 	var all sync.WaitGroup

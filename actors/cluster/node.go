@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ type Options struct {
 	OldLease    coord.Lease   // lease of the node's former process, as passed to Registered; 0 if unknown
 	TTL         time.Duration // of the registration, in whole seconds; default 6 s
 	ReapAfter   time.Duration // how long a node must be silent before it is declared lost; default 15 s
+	Seed        uint64        // of the node's random choices; 0: a random one
 
 	// Registered is called for each new incarnation of this node, with its lease. The records of the node's game
 	// sessions may have to be written again. Registered must not block. It and the following functions may be nil.
@@ -75,7 +77,7 @@ func New(o Options) *Node {
 	if o.Reap == nil {
 		o.Reap = func(context.Context, int64, coord.Node) error { return nil }
 	}
-	o.TTL, o.ReapAfter = cmp.Or(o.TTL, 6*time.Second), cmp.Or(o.ReapAfter, 15*time.Second)
+	o.Seed, o.TTL, o.ReapAfter = cmp.Or(o.Seed, rand.Uint64()), cmp.Or(o.TTL, 6*time.Second), cmp.Or(o.ReapAfter, 15*time.Second)
 	n := &Node{o: o, keys: coord.KeysOf(o.Cluster), kick: make(chan struct{}, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.self = o.Self
@@ -216,6 +218,13 @@ func (n *Node) onNodes(c Changes) {
 		}
 	})
 	n.wake()
+}
+
+// random returns the source of the random choices for one purpose. One goroutine at a time may use it.
+func (n *Node) random(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(n.o.Seed, purpose)) }
+
+func shuffle(random *rand.Rand, all []coord.Node) {
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 }
 
 // wake wakes the goroutine of the registration, so that it checks for due work.

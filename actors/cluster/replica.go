@@ -220,7 +220,7 @@ func (r *Replica) take(b coord.Batch) {
 // check ends a watch when the coordinator's revision is lower than the revision that the watch has reached. Such a watch
 // would deliver nothing for a long time.
 func (r *Replica) check(ctx context.Context, end context.CancelCauseFunc) {
-	for sleep(ctx, checkEvery) {
+	for Sleep(ctx, checkEvery) {
 		before := r.At()
 		if found, err := r.read(ctx, coord.Query{Key: r.prefix, Keys: true}); err == nil && found.At < before {
 			end(coord.ErrCompacted)
@@ -235,11 +235,11 @@ type pause time.Duration
 // rest doubles the pause and waits for it, or until ctx ends.
 func (p *pause) rest(ctx context.Context) {
 	*p = min(max(2**p, pause(pauseMin)), pause(pauseMax))
-	sleep(ctx, time.Duration(*p))
+	Sleep(ctx, time.Duration(*p))
 }
 
-// sleep waits. It reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for d, or until ctx ends. It reports whether d has passed before that.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 || ctx.Err() != nil {
 		return ctx.Err() == nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,31 @@ func TestSimulation(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			newWorld(t, func(w *world) { simulate(w, rand.New(rand.NewPCG(uint64(seed), 7))) })
+			newWorld(t, func(w *world) { simulate(w, uint64(seed)) })
+		})
+	}
+}
+
+// A seed repeats exactly: two simulations of it make the same changes in the same order and at the same times.
+func TestASeedRepeats(t *testing.T) {
+	seeds := 20
+	if !testing.Short() {
+		seeds = 200
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			var traces [2][]string
+			for i := range traces {
+				newWorld(t, func(w *world) { traces[i] = simulate(w, uint64(seed)) })
+			}
+			for i, line := range traces[0] {
+				if i >= len(traces[1]) || traces[1][i] != line {
+					t.Fatalf("change %d of %d and %d differs: %s\nand: %s", i, len(traces[0]), len(traces[1]), line, append(traces[1], "none")[min(i, len(traces[1]))])
+				}
+			}
+			if len(traces[0]) != len(traces[1]) || len(traces[0]) < 30 {
+				t.Errorf("%d changes, and %d", len(traces[0]), len(traces[1]))
+			}
 		})
 	}
 }
@@ -37,37 +62,80 @@ func TestSimulation(t *testing.T) {
 // sim is a world with random faults.
 type sim struct {
 	*world
+	seed   uint64
 	random *rand.Rand
+
+	processes uint64 // number of processes that were started
 
 	cut map[string]bool // names of the nodes from and to
 
 	mu     sync.Mutex
 	opened map[string]time.Time // start time of the period in which the leader (first name) and a node (second name) have reached each other
+	trace  []string
 }
 
-func simulate(w *world, random *rand.Rand) {
-	s := &sim{world: w, random: random, opened: map[string]time.Time{}, cut: map[string]bool{}}
+// simulate runs one seed. It returns all changes of the coordinator's records, in their order.
+func simulate(w *world, seed uint64) (trace []string) {
+	random := rand.New(rand.NewPCG(seed, 7))
+	w.apart = true
+	s := &sim{world: w, seed: seed, random: random, opened: map[string]time.Time{}, cut: map[string]bool{}}
 	n := 3 + random.IntN(3)
 	for i := range n {
 		h := w.add(string(rune('a' + i)))
 		s.prepare(h)
-		h.renew()
+		s.renew(h)
 		h.start()
 	}
 	ctx, stop := context.WithCancel(w.Context())
 	defer stop()
 	s.follow(ctx)
+	s.record(ctx)
 	for range 6 + random.IntN(6) {
 		s.fault()
 		time.Sleep(time.Duration(random.IntN(25_000)) * time.Millisecond)
 	}
 	if w.Failed() {
-		return
+		return nil
 	}
 	dead := s.heal()
 	time.Sleep(30 * time.Second)
 	synctest.Wait()
 	s.check(dead)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trace
+}
+
+// renew creates a new process of a host, with random choices of its own.
+func (s *sim) renew(h *host) {
+	s.processes++
+	h.options.Seed = s.seed<<8 + s.processes
+	h.renew()
+	s.faults(h, clustertest.Faults{})
+}
+
+// faults sets the faults of a host's connection. Each host has a delay of its own, so that no two hosts reach the
+// coordinator at the same instant: their order would then depend on the scheduler.
+func (s *sim) faults(h *host, f clustertest.Faults) {
+	f.Delay += 500*time.Microsecond + time.Duration(slices.Index(s.hosts, h))*10_007
+	h.client.SetFaults(f)
+	time.Sleep(time.Nanosecond)
+}
+
+// record records all changes of the coordinator's records.
+func (s *sim) record(ctx context.Context) {
+	start := time.Now()
+	s.work.Go(func() {
+		for ctx.Err() == nil {
+			for b := range s.admin.Watch(ctx, string(keys), s.store.Revision()) {
+				s.mu.Lock()
+				for _, e := range b.Events {
+					s.trace = append(s.trace, fmt.Sprint(time.Since(start), " ", e.Changed, " ", e.Key, " ", string(e.Value)))
+				}
+				s.mu.Unlock()
+			}
+		}
+	})
 }
 
 // prepare sets the functions that a host runs for its terms, its registrations and lost nodes.
@@ -86,7 +154,7 @@ func (s *sim) prepare(h *host) {
 		}
 	}
 	h.options.Reap = func(ctx context.Context, term int64, lost coord.Node) error {
-		h.gate.pass()
+		h.gate.pass(lost.Name)
 		err := h.reap(ctx, term, lost)
 		if err == nil {
 			s.mu.Lock()
@@ -172,7 +240,9 @@ func (s *sim) paths() {
 
 func (s *sim) set(a, b string, cut bool) {
 	s.cut[a+b] = cut
-	s.net.SetPath(a, b, clustertest.Path{Cut: cut, Delay: 2 * time.Millisecond})
+	delay := 2*time.Millisecond + time.Duration(a[0])*101 + time.Duration(b[0])*1009 // see faults
+	s.net.SetPath(a, b, clustertest.Path{Cut: cut, Delay: delay})
+	time.Sleep(time.Nanosecond) // see faults
 }
 
 // fault injects one fault, or ends some faults.
@@ -192,7 +262,7 @@ func (s *sim) fault() {
 		h.frozen = !h.frozen
 		h.freeze(h.frozen)
 	case kind <= 5 && !h.dead:
-		h.client.SetFaults(clustertest.Faults{Requests: coin(), Answers: coin(), Break: coin(), Delay: time.Duration(s.random.IntN(700)) * time.Millisecond})
+		s.faults(h, clustertest.Faults{Requests: coin(), Answers: coin(), Break: coin(), Delay: time.Duration(s.random.IntN(700)) * time.Millisecond})
 	case kind <= 7:
 		s.set(h.name, other.name, h != other && coin())
 		s.set(other.name, h.name, h != other && coin())
@@ -205,14 +275,14 @@ func (s *sim) fault() {
 	case kind == 10 && s.random.IntN(3) == 0:
 		s.store.SetBack(s.store.Revision()-int64(s.random.IntN(5)), 1_000_000_000)
 	case !h.dead:
-		h.client.SetFaults(clustertest.Faults{})
+		s.faults(h, clustertest.Faults{})
 	}
 }
 
 // again starts another process of a dead node.
 func (s *sim) again(h *host) {
 	s.mu.Lock()
-	h.renew()
+	s.renew(h)
 	s.mu.Unlock()
 	node := h.node
 	s.work.Go(func() { _ = node.Start(s.Context()) })
@@ -222,6 +292,7 @@ func (s *sim) again(h *host) {
 func (s *sim) heal() (dead map[string]bool) {
 	dead = map[string]bool{}
 	s.store.SetAway(false)
+	time.Sleep(time.Nanosecond)
 	for _, h := range s.hosts {
 		for _, other := range s.hosts {
 			s.set(h.name, other.name, false)
@@ -230,7 +301,7 @@ func (s *sim) heal() (dead map[string]bool) {
 			dead[h.name] = true
 			continue
 		}
-		h.client.SetFaults(clustertest.Faults{})
+		s.faults(h, clustertest.Faults{})
 		h.frozen = false
 		h.freeze(false)
 	}

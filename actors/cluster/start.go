@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -132,7 +131,7 @@ func checkNodes(self coord.Node, others []coord.Node) error {
 
 // compareClocks asks up to greetsMax other nodes for their time.
 func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
-	mathrand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	shuffle(n.random(0), others)
 	errs := make([]error, min(len(others), greetsMax))
 	var all sync.WaitGroup
 	for i := range errs {
@@ -176,7 +175,7 @@ func (n *Node) takeName(ctx context.Context) error {
 		case time.Since(begin) > n.o.TTL+leaseGrace:
 			return fmt.Errorf("node %s is registered by a process at %s that does not answer: stop it, or set cluster.node to another name", old.Name, old.Peers)
 		}
-		if !sleep(ctx, nameEvery) {
+		if !Sleep(ctx, nameEvery) {
 			return ctx.Err()
 		}
 	}

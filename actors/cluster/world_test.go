@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type world struct {
 	admin *clustertest.Client
 	hosts []*host
 	work  sync.WaitGroup // work that must end before the test does
+	apart bool           // requests that begin at the same instant are kept apart
 
 	mu     sync.Mutex
 	reaped []reaping
@@ -83,7 +85,7 @@ func (w *world) add(name string) *host {
 
 // renew creates a new process of the host.
 func (h *host) renew() {
-	h.client, h.gate, h.dead = h.w.store.Client(), &gate{}, false
+	h.client, h.gate, h.dead = h.w.store.Client(), &gate{apart: h.w.apart}, false
 	o := h.options
 	o.Coordinator, o.Peers = h.gated(), &gatedPeers{h.w.net.Peers(h.name), h.gate}
 	o.Registered = func(incarnation int64, l coord.Lease) {
@@ -234,6 +236,7 @@ func (w *world) reapings() []reaping {
 type gate struct {
 	mu     sync.Mutex
 	closed chan struct{} // closed when the gate opens; nil while the gate is open
+	apart  bool
 }
 
 func (g *gate) set(on bool) {
@@ -250,15 +253,20 @@ func (g *gate) set(on bool) {
 	g.closed = nil
 }
 
-func (g *gate) pass() {
+// pass waits until the gate is open. With apart, it then waits up to 1 us more, depending on what passes. So the order of
+// what passes at the same instant does not depend on the scheduler.
+func (g *gate) pass(what string) {
 	for {
 		g.mu.Lock()
 		closed := g.closed
 		g.mu.Unlock()
 		if closed == nil {
-			return
+			break
 		}
 		<-closed
+	}
+	if g.apart {
+		time.Sleep(time.Duration(crc32.ChecksumIEEE([]byte(what)) % 1000))
 	}
 }
 
@@ -268,8 +276,8 @@ type gatedPeers struct {
 }
 
 func (p *gatedPeers) Call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
-	p.pass()
-	defer p.pass()
+	p.pass(to.Name)
+	defer p.pass(to.Name)
 	return p.Peers.Call(ctx, to, q)
 }
 
@@ -279,32 +287,32 @@ type gatedCoordinator struct {
 }
 
 func (c *gatedCoordinator) Read(ctx context.Context, q coord.Query) (coord.Found, error) {
-	c.pass()
-	defer c.pass()
+	c.pass(q.Key)
+	defer c.pass(q.Key)
 	return c.Coordinator.Read(ctx, q)
 }
 
 func (c *gatedCoordinator) Commit(ctx context.Context, when []coord.Condition, changes []coord.Change) (bool, int64, error) {
-	c.pass()
-	defer c.pass()
+	c.pass(changes[0].Key)
+	defer c.pass(changes[0].Key)
 	return c.Coordinator.Commit(ctx, when, changes)
 }
 
 func (c *gatedCoordinator) Grant(ctx context.Context, ttl time.Duration) (coord.Lease, error) {
-	c.pass()
-	defer c.pass()
+	c.pass("lease")
+	defer c.pass("lease")
 	return c.Coordinator.Grant(ctx, ttl)
 }
 
 func (c *gatedCoordinator) Renew(ctx context.Context, l coord.Lease) error {
-	c.pass()
-	defer c.pass()
+	c.pass("lease")
+	defer c.pass("lease")
 	return c.Coordinator.Renew(ctx, l)
 }
 
 func (c *gatedCoordinator) Revoke(ctx context.Context, l coord.Lease) error {
-	c.pass()
-	defer c.pass()
+	c.pass("lease")
+	defer c.pass("lease")
 	return c.Coordinator.Revoke(ctx, l)
 }
 
@@ -313,7 +321,7 @@ func (c *gatedCoordinator) Watch(ctx context.Context, prefix string, after int64
 	go func() {
 		defer close(batches)
 		for b := range c.Coordinator.Watch(ctx, prefix, after) {
-			c.pass()
+			c.pass(prefix)
 			select {
 			case batches <- b:
 			case <-ctx.Done():

@@ -23,6 +23,8 @@
 //	proxy.go     proxies for clients of any kind
 //	run.go       a run from start to verdict
 //	kills.go     a host that is killed under load, at the failpoints of its store; its tickets are in tickets.go
+//	cluster.go   hosts and members of etcd that are one cluster, and their faults; clusterplay.go plays and watches,
+//	             clusterload.go calls the API, clusterjudge.go judges, pairs_linux.go has the paths between hosts
 //
 // # What the proxies can do
 //

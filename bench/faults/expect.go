@@ -3,14 +3,15 @@ package faults
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"troupe/messages/lazy"
 )
 
 // A script reports each expectation with a line in its log: "troupe.expect ok NAME", or "troupe.expect FAILED NAME".
-var expectLine = regexp.MustCompile(`(?m)troupe\.expect (ok|FAILED) (.{1,200})$`)
+var expectLine = lazy.Regexp(`(?m)troupe\.expect (ok|FAILED) (.{1,200})$`)
 
 const (
 	// expectMax bounds the number of different names that a script may use.
@@ -30,7 +31,7 @@ type expectations struct {
 
 // read records the expectations in a log.
 func (x *expectations) read(log string) {
-	for _, m := range expectLine.FindAllStringSubmatch(log, -1) {
+	for _, m := range expectLine().FindAllStringSubmatch(log, -1) {
 		name := strings.TrimSpace(m[2])
 		if x.counts[name] == nil {
 			if len(x.names) >= expectMax {

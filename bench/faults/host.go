@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"troupe/bench/faults/disk"
 	"troupe/bench/server"
+	"troupe/messages/lazy"
 	"troupe/transport/client"
 )
 
@@ -134,21 +134,21 @@ func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error)
 	if err != nil {
 		return nil, room, err
 	}
-	reach, err := r.access(room)
+	reach, err := r.access(room, r.proc)
 	if err != nil {
 		return nil, room, err
 	}
-	players, err := enter(ctx, r.o.Network, r.o.Seed, room.IDs, reach, r.line)
+	players, err := enter(ctx, r.o.Network, r.o.Seed, room.IDs, reach, r.line, 0)
 	return players, room, err
 }
 
-// access returns how each player reaches the game session.
-func (r *run) access(room server.Room) (func(index int) access, error) {
+// access returns how each player reaches the game session of a host.
+func (r *run) access(room server.Room, on *server.Process) (func(index int) access, error) {
 	wss, kcp, trusted := r.o.WSSAddr, r.o.KCPAddr, r.o.TLS
 	if r.o.Against == nil {
-		wss, kcp = r.proc.Announce.WSS, r.proc.Announce.KCP
+		wss, kcp = on.Announce.WSS, on.Announce.KCP
 		var err error
-		if trusted, err = r.proc.TLS(); err != nil {
+		if trusted, err = on.TLS(); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +181,7 @@ func (r *run) access(room server.Room) (func(index int) access, error) {
 func (r *run) transport(index int) client.Transport { return r.o.Transports[index%len(r.o.Transports)] }
 
 // callback matches a log line of callbacks.js.
-var callback = regexp.MustCompile(`faults (connect|accepted|detached|reconnected|disconnect) (\d+) (\d+)`)
+var callback = lazy.Regexp(`faults (connect|accepted|detached|reconnected|disconnect) (\d+) (\d+)`)
 
 // callbacks counts the callbacks in the game session's log by peer and by name. Callbacks that were not there at the
 // previous call are added to the timeline.
@@ -194,7 +194,7 @@ func (r *run) callbacks(ctx context.Context, session string) (map[int32]map[stri
 		return nil, err
 	}
 	all := make(map[int32]map[string]int)
-	found := callback.FindAllStringSubmatch(text, -1)
+	found := callback().FindAllStringSubmatch(text, -1)
 	for i, m := range found {
 		peer, err := strconv.ParseInt(m[2], 10, 32)
 		if err != nil {

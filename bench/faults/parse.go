@@ -8,12 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"troupe/messages/lazy"
 )
 
 // Find returns the plan with the given name. If the name ends in .yaml or .yml, Find reads the plan from that file.
@@ -21,7 +22,7 @@ func Find(name string) (Plan, error) {
 	if slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(name))) {
 		return readPlan(name)
 	}
-	for _, p := range append(Scenarios(), Matrix()...) {
+	for _, p := range slices.Concat(Scenarios(), ClusterScenarios(), Matrix()) {
 		if p.Name == name {
 			return p, nil
 		}
@@ -99,7 +100,11 @@ func parse(text []byte, name string) (p Plan, err error) {
 	switch {
 	case len(p.Faults) > 1 && slices.ContainsFunc(p.Faults, func(s Step) bool { return s.Fault == Kills }):
 		return p, at(steps, errors.New("kills must be the only fault of its plan"))
-	case !planName.MatchString(p.Name):
+	case p.Nodes != 0 && (p.Nodes < 2 || p.Nodes > nodesMax):
+		return p, at(root, fmt.Errorf("nodes must be 2 to %d", nodesMax))
+	case slices.ContainsFunc(p.Faults, func(s Step) bool { return clusterTarget().MatchString(s.Target) != (p.Nodes > 0) }):
+		return p, at(steps, errors.New("a plan with nodes has faults of its processes only, and no other plan has those"))
+	case !planName().MatchString(p.Name):
 		return p, at(root, fmt.Errorf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", p.Name))
 	case time.Duration(p.Length) > lengthMax:
 		return p, at(root, fmt.Errorf("the plan takes %v, and %v is the most", time.Duration(p.Length), lengthMax))
@@ -108,7 +113,7 @@ func parse(text []byte, name string) (p Plan, err error) {
 }
 
 // planName matches valid names of plans. File names are derived from them.
-var planName = regexp.MustCompile(`^[\w.-]{1,64}$`)
+var planName = lazy.Regexp(`^[\w.-]{1,64}$`)
 
 // at adds the line of a node to an error.
 func at(node *yaml.Node, err error) error { return fmt.Errorf("line %d: %w", node.Line, err) }

@@ -35,6 +35,8 @@ const (
 	Stall Kind = "stall"
 	// Crash ends the host's process (SIGKILL). The host restarts when the fault is over.
 	Crash Kind = "crash"
+	// Cut lets nothing pass between a node of a cluster and others. Event.From says which ones.
+	Cut Kind = "cut"
 	// Kills ends a host under API load (SIGKILL), at each failpoint of its store. It must be the only fault of its
 	// plan, and the plan has no players.
 	Kills Kind = "kills"
@@ -59,7 +61,7 @@ const (
 )
 
 // kinds lists all kinds in the order of the legend.
-var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills}
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills, Cut}
 
 func kindNames() string {
 	names := make([]string, len(kinds))
@@ -88,6 +90,7 @@ var meanings = map[Kind]string{
 	Restart:      "the host is asked to stop, and started again",
 	Crash:        "the host is killed",
 	Kills:        "the host is killed under load, at the failpoints of its store",
+	Cut:          "nothing passes between a host of a cluster and others",
 }
 
 // instant reports whether faults of this kind have no length.
@@ -95,7 +98,7 @@ func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind
 
 // onHost reports whether faults of this kind affect the host's process.
 func (k Kind) onHost() bool {
-	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills}, k)
+	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills, Cut}, k)
 }
 
 // ends reports whether faults of this kind end the host's process.
@@ -138,13 +141,24 @@ type Plan struct {
 	BackP99    Duration `json:"backP99"`    // maximum time until players are reconnected, p99
 	BackMax    Duration `json:"backMax"`
 	Uncut      bool     `json:"uncut"` // no player may lose its connection
+
+	// Nodes is the number of hosts in a cluster, with three members of etcd; 0: one host without a cluster. Row is then
+	// a row of docs/spec/cluster.md 15.2, and the fields below are the promises of that row; see judgeCluster.
+	Nodes   int      `json:"nodes"`
+	EndsMin Duration `json:"endsMin"` // game sessions of the hosts under fault are TERMINATED no earlier than this
+	EndsMax Duration `json:"endsMax"` // and at the latest after this; 0: no game session ends
+	LeadMax Duration `json:"leadMax"` // maximum time until another host leads; 0: not judged
+	CallMax Duration `json:"callMax"` // longest call; 0: not judged
+	Back    Duration `json:"back"`    // maximum time from the end of the fault until all hosts are registered; 0: not judged
+	Late    Duration `json:"late"`    // maximum delay of messages in other games; 0: not judged
 }
 
 // Step is one entry of a plan: a fault, or several faults of the same kind.
 type Step struct {
 	At     Duration `json:"at"`
 	Fault  Kind     `json:"fault"`
-	Target string   `json:"target"` // all, half, one (chosen at random), host
+	Target string   `json:"target"` // all, half, one (chosen at random), host; in a cluster see clusterTarget
+	From   string   `json:"from"`   // cut only: etcd, peers (etcd and all hosts), one (one host), all (etcd, hosts, players)
 	For    Duration `json:"for"`    // length; not for reset, handover, rebind
 	Upto   Duration `json:"upto"`   // if set, the length is random between For and Upto
 	Spread Duration `json:"spread"` // each target's fault begins up to this much later, at random
@@ -172,18 +186,23 @@ type Conditions struct {
 type Event struct {
 	At     Duration `json:"at"`
 	Fault  Kind     `json:"fault"`
-	Player int      `json:"player"` // index; -1: the host
+	Player int      `json:"player"`           // index; -1: the host, or Target
+	Target string   `json:"target,omitempty"` // process of a cluster
+	From   string   `json:"from,omitempty"`
 	For    Duration `json:"for,omitempty"`
 	Conditions
 }
 
-// Scenarios returns the named plans, ordered by name.
+// Scenarios returns the named plans of one host, ordered by name.
 func Scenarios() []Plan { return read("plans") }
+
+// ClusterScenarios returns the named plans of a cluster, ordered by name.
+func ClusterScenarios() []Plan { return read("plans/cluster") }
 
 // Matrix returns the plans of the fault matrix, ordered by row and name. They are scenarios and additional plans that
 // measure the figures of a row.
 func Matrix() []Plan {
-	all := slices.DeleteFunc(slices.Concat(read("plans"), read("plans/matrix")), func(p Plan) bool { return p.Row == "" })
+	all := slices.DeleteFunc(slices.Concat(read("plans"), read("plans/matrix"), read("plans/cluster"), read("plans/cluster/matrix")), func(p Plan) bool { return p.Row == "" })
 	slices.SortFunc(all, func(a, b Plan) int { return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Name, b.Name)) })
 	return all
 }
@@ -224,6 +243,15 @@ func (s *Step) check() error {
 	switch {
 	case !slices.Contains(kinds, s.Fault):
 		return fmt.Errorf("there is no fault %q: it must be one of %s", s.Fault, kindNames())
+	case s.Fault != Cut && s.From != "":
+		return errors.New("from belongs to cut")
+	case s.Fault == Cut && !slices.Contains([]string{"etcd", "peers", "one", "all"}, s.From):
+		return errors.New("from must be etcd, peers, one or all")
+	case clusterTarget().MatchString(s.Target) && s.Fault == Cut && strings.HasPrefix(s.Target, "etcd"):
+		return errors.New("the target of cut must be a host")
+	case clusterTarget().MatchString(s.Target) && slices.Contains([]Kind{Crash, Restart, Stall, Cut}, s.Fault):
+	case s.Fault == Cut:
+		return errors.New("the target of cut must be node, leader or follower")
 	case s.Fault.onHost() && s.Target != "host":
 		return fmt.Errorf("the target of %s must be host", s.Fault)
 	case !s.Fault.onHost() && !slices.Contains([]string{"all", "half", "one"}, s.Target):
@@ -271,7 +299,13 @@ func (p *Plan) Expand(seed uint64, players int) (all []Event) {
 	for _, s := range p.Faults {
 		for n := range s.Times {
 			for _, player := range s.targets(random, players) {
-				e := Event{At: s.At + Duration(n)*s.Every + upTo(random, s.Spread), Fault: s.Fault, Player: player, For: s.For, Conditions: s.Conditions}
+				e := Event{At: s.At + Duration(n)*s.Every + upTo(random, s.Spread), Fault: s.Fault, Player: player, From: s.From, For: s.For, Conditions: s.Conditions}
+				if s.Target != "host" && player < 0 {
+					e.Target = s.Target
+				}
+				if s.Target == "node" && p.Nodes > 0 {
+					e.Target = fmt.Sprint("node-", random.IntN(p.Nodes))
+				}
 				if s.Upto > 0 {
 					e.For += upTo(random, s.Upto-s.For)
 				}
@@ -292,9 +326,11 @@ func (d Duration) round() Duration { return Duration(time.Duration(d).Round(time
 
 func (s *Step) targets(random *rand.Rand, players int) []int {
 	order := random.Perm(players)
-	switch s.Target {
-	case "host":
+	switch {
+	case s.Target == "host", clusterTarget().MatchString(s.Target):
 		return []int{-1}
+	}
+	switch s.Target {
 	case "one":
 		order = order[:1]
 	case "half":

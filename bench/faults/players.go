@@ -26,6 +26,8 @@ const (
 	sendEvery = 100 * time.Millisecond
 	// sendMax bounds the wait for space in the send buffer.
 	sendMax = 30 * time.Second
+	// lateAfter is how long a message may take that another host's fault must not delay (docs/spec/cluster.md 15.2).
+	lateAfter = 50 * time.Millisecond
 	// dialMax bounds a login.
 	dialMax = 30 * time.Second
 )
@@ -61,6 +63,8 @@ type player struct {
 	changedPeers int // resumes that got a different peer id
 	gapLost      uint64
 	lastEvent    time.Time
+	slowest      time.Duration // longest time until a reliable message arrived
+	late         int           // messages that took longer than lateAfter
 }
 
 // crew is the players of one game session.
@@ -68,6 +72,7 @@ type crew struct {
 	players []*player
 	byPeer  map[int32]int // player index by peer id; complete when the last player has logged in
 	line    *timeline
+	first   int         // number of the first player in the timeline, if there are several game sessions
 	leaving atomic.Bool // connections that end from now on are meant to end
 }
 
@@ -92,8 +97,8 @@ func (s *sendTimes) of(number uint64) time.Time {
 }
 
 // enter logs all players in.
-func enter(ctx context.Context, on transport.Network, seed uint64, ids []string, reach func(index int) access, line *timeline) (_ *crew, err error) {
-	all := &crew{byPeer: make(map[int32]int), line: line}
+func enter(ctx context.Context, on transport.Network, seed uint64, ids []string, reach func(index int) access, line *timeline, first int) (_ *crew, err error) {
+	all := &crew{byPeer: make(map[int32]int), line: line, first: first}
 	defer func() {
 		if err != nil {
 			all.leave(false)
@@ -118,7 +123,7 @@ func enter(ctx context.Context, on transport.Network, seed uint64, ids []string,
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("log in player %d: %w", i, err), p.path.Close())
 		}
-		line.back(i, time.Now())
+		line.back(first+i, time.Now())
 		p.peer = p.c.PeerID()
 		all.byPeer[p.peer] = i
 		all.players = append(all.players, p)
@@ -150,7 +155,11 @@ func (c *crew) leave(goodbye bool) {
 // onReliable and onLost are the ledger's callbacks for reliable messages of the player from.
 func (p *player) onReliable(from int, number uint64, twice bool) {
 	sent := p.crew.players[from].times.of(number)
-	p.crew.line.arrived(sent, time.Since(sent), twice)
+	took := time.Since(sent)
+	p.crew.line.arrived(sent, took, twice)
+	if p.slowest = max(p.slowest, took); took > lateAfter {
+		p.late++
+	}
 }
 
 func (p *player) onLost(from int, number uint64) {
@@ -159,7 +168,7 @@ func (p *player) onLost(from int, number uint64) {
 
 func (p *player) onDetached(client.End) {
 	if !p.crew.leaving.Load() {
-		p.crew.line.away(p.index, time.Now())
+		p.crew.line.away(p.crew.first+p.index, time.Now())
 	}
 }
 
@@ -167,7 +176,7 @@ func (p *player) onReconnected(r client.Reconnected) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resumes, p.lastResume = append(p.resumes, r.After), time.Now()
-	p.crew.line.back(p.index, p.lastResume)
+	p.crew.line.back(p.crew.first+p.index, p.lastResume)
 	p.crew.line.count(p.lastResume, func(m *Moment) { m.Resumes++ })
 	if r.PeerID != p.peer {
 		p.changedPeers++

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
@@ -132,7 +133,7 @@ func (e Event) row() shownEvent {
 		b, _ := d.MarshalText() // never fails
 		return string(b)
 	}
-	row := shownEvent{At: text(e.At), Fault: string(e.Fault), Target: "host"}
+	row := shownEvent{At: text(e.At), Fault: string(e.Fault), Target: cmp.Or(e.Target, "host")}
 	if e.Player >= 0 {
 		row.Target = fmt.Sprintf("player %d", e.Player)
 	}
@@ -153,6 +154,7 @@ func (e Event) row() shownEvent {
 	add(e.MTU > 0, "MTU %d", e.MTU)
 	add(e.Share > 0, "%g %% of the CPU", e.Share*100)
 	add(e.MiB > 0, "%d MiB", e.MiB)
+	add(e.From != "", "from %s", e.From)
 	add(e.Direction == "up", "to the host only")
 	add(e.Direction == "down", "to the player only")
 	row.Conditions = strings.Join(slices.Clip(words), ", ")

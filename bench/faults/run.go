@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -78,6 +79,8 @@ type Report struct {
 	Script     string    `json:"script,omitempty"`
 	Against    bool      `json:"against,omitempty"`
 	Events     []Event   `json:"events"`
+	Plan       *Plan     `json:"plan,omitempty"`  // of a cluster
+	Calls      []Calls   `json:"calls,omitempty"` // in a cluster
 	Figures    Figures   `json:"figures"`
 	Verdicts   []Verdict `json:"verdicts"`
 	Timeline   []Moment  `json:"timeline,omitempty"`
@@ -137,7 +140,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		}
 	}()
 	kills := anyOf(r.events, Kills)
-	if !kills {
+	if !kills && plan.Nodes == 0 {
 		if err := r.start(ctx); err != nil {
 			return report, err
 		}
@@ -152,9 +155,12 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if o.Script != "" {
 		report.Script = filepath.Base(o.Script)
 	}
-	if kills {
+	switch {
+	case plan.Nodes > 0:
+		err = r.playCluster(ctx, &plan, &report)
+	case kills:
 		err = r.playKills(ctx, &report)
-	} else {
+	default:
 		err = r.play(ctx, time.Duration(plan.Length), &report)
 	}
 	if !o.Quick && err == nil {
@@ -171,6 +177,8 @@ func (r *run) check() error {
 		return fmt.Errorf("--players must be 1 to %d", PlayersMax)
 	case o.Against != nil && (o.Plan.NeedsHost() || slices.ContainsFunc(o.Events, func(e Event) bool { return e.Player < 0 })):
 		return fmt.Errorf("%s breaks the host itself, which must be started here: leave --against out", o.Plan.Name)
+	case o.Plan.Nodes > 0 && (o.Quick || o.Script != ""):
+		return fmt.Errorf("%s is about the times of a cluster and has a script of its own: leave --quick and --script out", o.Plan.Name)
 	case o.Against != nil && (o.Script != "" || len(o.Sets) > 0):
 		return errors.New("--script and --set are for a host that is started here: leave them out, or --against")
 	case len(o.Transports) == 0 || slices.Contains(o.Transports, client.Auto):
@@ -431,7 +439,7 @@ func (r *run) recover(ctx context.Context, players *crew, healed time.Time) (got
 // String describes the event in a few words.
 func (e Event) String() string {
 	if e.Player < 0 {
-		return string(e.Fault) + " of the host"
+		return string(e.Fault) + " of " + cmp.Or(e.Target, "the host")
 	}
 	return fmt.Sprintf("%s of player %d", e.Fault, e.Player)
 }
@@ -455,6 +463,13 @@ func (r *Report) Print(w io.Writer) {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", v.Outcome, v.Invariant, v.Promise, v.Detail)
 	}
 	_ = t.Flush() // an error of w is ignored here
+	if len(r.Calls) > 0 {
+		fmt.Fprintln(t, "\nCALL\tCODE\tCOUNT\tAT A HOST UNDER FAULT\tLONGEST")
+		for _, c := range r.Calls {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.0f ms\n", c.Operation, c.Code, c.Count, c.Hurt, c.MaxMs)
+		}
+		_ = t.Flush()
+	}
 	f := &r.Figures
 	if f.Sent == 0 {
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 )
 
 //go:embed page.html
@@ -26,21 +27,24 @@ var plotStyle template.CSS
 
 // Page is a kind of report. Its methods may be called from any goroutine.
 type Page struct {
-	text   *template.Template
+	text   func() *template.Template
 	script template.JS
 }
 
 // New makes a Page from an html/template for its body and a script. The script can use the functions of plots.js
-// through the global plots. New panics if the template is invalid, because body and script are part of this program.
+// through the global plots. Write panics if the template is invalid, because body and script are part of this program.
 func New(body, script string) *Page {
-	text := template.Must(template.New("page").Parse(shell))
-	template.Must(text.New("body").Parse(body))
+	text := sync.OnceValue(func() *template.Template {
+		text := template.Must(template.New("page").Parse(shell))
+		template.Must(text.New("body").Parse(body))
+		return text
+	})
 	return &Page{text, template.JS(script)}
 }
 
 // Write writes the page. The body is executed with shown. The script receives data as JSON.
 func (p *Page) Write(w io.Writer, title string, shown, data any) error {
-	err := p.text.Execute(w, struct {
+	err := p.text().Execute(w, struct {
 		Title                  string
 		Style, PlotStyle       template.CSS
 		Library, Plots, Script template.JS

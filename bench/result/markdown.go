@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 )
 
 //go:embed page/performance.md
 var performanceText string
 
-var performance = template.Must(template.New("performance").Funcs(template.FuncMap{"sentence": sentence}).Parse(performanceText))
+var performance = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("performance").Funcs(template.FuncMap{"sentence": sentence}).Parse(performanceText))
+})
 
 // Document generates docs/performance.md and docs/performance.json from results. The keys of files are the file names.
 // The output is deterministic.
@@ -41,7 +44,7 @@ func Document(results []Result) (files map[string]string, err error) {
 		shown.Workloads = append(shown.Workloads, documented{r, s.markdown()})
 	}
 	var text bytes.Buffer
-	if err := performance.Execute(&text, shown); err != nil {
+	if err := performance().Execute(&text, shown); err != nil {
 		return nil, fmt.Errorf("write document: %w", err)
 	}
 	// the template's links are relative to its own folder

@@ -279,5 +279,11 @@ func (a *API) Call(ctx context.Context, operation string, in, out any) error {
 	return a.call(ctx, operation, in, out)
 }
 
+// Probe requests a page. A status other than 200 is an AnswerError.
+func (a *API) Probe(ctx context.Context, page string) error {
+	_, err := a.read(ctx, page)
+	return err
+}
+
 // Close closes the idle connections.
 func (a *API) Close() { a.client.CloseIdleConnections() }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
+	"troupe/messages/lazy"
 	"troupe/transport/ops"
 )
 
@@ -45,7 +45,7 @@ func (r *Remote) Probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	version := buildInfo.FindSubmatch(text)
+	version := buildInfo().FindSubmatch(text)
 	if version == nil {
 		return fmt.Errorf("what answers at %s %w: its metrics are another server's", r.URL, ErrNotTroupe)
 	}
@@ -53,7 +53,7 @@ func (r *Remote) Probe(ctx context.Context) error {
 	return nil
 }
 
-var buildInfo = regexp.MustCompile(`(?m)^troupe_build_info\{version="([^"]*)"\} 1$`)
+var buildInfo = lazy.Regexp(`(?m)^troupe_build_info\{version="([^"]*)"\} 1$`)
 
 // note records a game session for Stop.
 func (p *Process) note(session string) {

@@ -54,7 +54,7 @@ type Process struct {
 	client *http.Client
 }
 
-// Start starts the server and waits until it has announced its addresses.
+// Start starts the server and waits until it has announced its addresses. It does not wait for a Plain command.
 func Start(ctx context.Context, spec Spec) (*Process, error) {
 	dir, err := os.MkdirTemp("", "troupe-bench-")
 	if err != nil {
@@ -90,6 +90,9 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		_ = p.cmd.Wait()
 		close(p.exited)
 	}()
+	if spec.Kind == Plain {
+		return p, nil
+	}
 	if err := p.awaitAnnounce(ctx, announce); err != nil {
 		err = errors.Join(err, p.Stop()) // after Stop, the output is complete
 		if why, ok := p.output.reason(); ok {

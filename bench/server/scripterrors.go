@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"troupe/actors/script"
+	"troupe/messages/lazy"
 )
 
 // ScriptErrors describes the errors of a host's scripts.
@@ -43,10 +43,10 @@ func (p *Process) ScriptErrors(ctx context.Context) (e ScriptErrors) {
 }
 
 // errorLine matches the first line of an error in a game session log. Its stack follows on separate lines.
-var errorLine = regexp.MustCompile(`(?m)^(\d\d \w+ \d{4} \d\d:\d\d:\d\d,\d{3}) \[(?:ERROR|FATAL|CXFATAL)\] \((.*?)\) (\d+): (.*)$`)
+var errorLine = lazy.Regexp(`(?m)^(\d\d \w+ \d{4} \d\d:\d\d:\d\d,\d{3}) \[(?:ERROR|FATAL|CXFATAL)\] \((.*?)\) (\d+): (.*)$`)
 
 // hostsWords matches the host's own messages about a script failure. All other lines come from the script.
-var hostsWords = regexp.MustCompile(`^(Error in |Uncaught error|Unhandled promise rejection)`)
+var hostsWords = lazy.Regexp(`^(Error in |Uncaught error|Unhandled promise rejection)`)
 
 // headMax bounds the bytes read of each log.
 const headMax = 4 << 20
@@ -75,13 +75,13 @@ func errorsIn(dir string) (e ScriptErrors) {
 			return nil
 		}
 		text := head(path)
-		for _, m := range errorLine.FindAllSubmatch(text, -1) {
+		for _, m := range errorLine().FindAllSubmatch(text, -1) {
 			// lines of script.HostFile only report that the host ends the game session because of an earlier error
 			if string(m[2]) != script.HostFile {
 				e.Count++
 			}
 			at, err := time.Parse("02 January 2006 15:04:05,000", string(m[1]))
-			hosts := hostsWords.Match(m[4])
+			hosts := hostsWords().Match(m[4])
 			if err != nil || e.First != "" && (hosts == best && !at.Before(first) || best && !hosts) {
 				continue
 			}

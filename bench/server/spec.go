@@ -12,6 +12,7 @@ type Kind int
 const (
 	Bare Kind = iota + 1
 	Troupe
+	Plain // a command that announces nothing; Args is its whole command line
 )
 
 // Spec describes a server to start.
@@ -46,12 +47,15 @@ var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.add
 
 // Title returns the name for tables.
 func (s Spec) Title() string {
-	return cmp.Or(s.Name, map[Kind]string{Bare: "bare", Troupe: "troupe"}[s.Kind])
+	return cmp.Or(s.Name, map[Kind]string{Bare: "bare", Troupe: "troupe", Plain: "command"}[s.Kind])
 }
 
 // args returns the command line: loopback addresses and free ports, which the server announces in a file.
 func (s Spec) args(announce string) []string {
-	if s.Kind == Bare {
+	switch s.Kind {
+	case Plain:
+		return s.Args
+	case Bare:
 		return slices.Concat(s.Args, []string{"--addr", "127.0.0.1:0", "--announce", announce})
 	}
 	args := slices.Concat(s.Args, []string{

@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"troupe/messages"
 	"troupe/transport"
 	"troupe/transport/etcd/member"
 	"troupe/transport/host"
@@ -84,15 +83,8 @@ func awaitFleets(hosts []*host.Host, n int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, h := range hosts {
-		for {
-			fleets, err := messages.Do(ctx, h.System(), messages.FleetQuery{})
-			if err != nil {
-				return fmt.Errorf("a host of the cluster has no fleets: %w", err)
-			}
-			if len(fleets) >= n {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
+		if err := h.AwaitFleets(ctx, n); err != nil {
+			return fmt.Errorf("a host of the cluster has no fleets: %w", err)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ const served = `^{"level":"info","client":"([^"]+)","dir":"([^"]+)","members":(\
 // coordinator is a client of a member.
 func coordinator(t *testing.T, url string) *etcd.Client {
 	t.Helper()
-	c, err := etcd.Open(etcd.Options{Endpoints: []string{url}, Attempt: patience})
+	c, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{url}, Attempt: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -85,6 +86,9 @@ func (c *faultsReplay) Run(s streams) error {
 		c.Transport = report.Transports
 	}
 	plan := faults.Plan{Name: report.Scenario, About: report.About, Length: report.Length}
+	if report.Plan != nil {
+		plan = *report.Plan
+	}
 	return c.run(s, faults.Options{Plan: plan, Events: report.Events, Seed: report.Seed, Players: report.Players, Quick: report.Quick})
 }
 
@@ -227,7 +231,7 @@ func (c *faultsList) Run(s streams) error {
 	}
 	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SCENARIO\tTAKES\tFLAGS\tWHAT IT STANDS FOR")
-	for _, p := range faults.Scenarios() {
+	for _, p := range slices.Concat(faults.Scenarios(), faults.ClusterScenarios()) {
 		flags := "--against"
 		if p.NeedsHost() {
 			flags = ""

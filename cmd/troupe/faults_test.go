@@ -295,7 +295,7 @@ func TestFaultsList(t *testing.T) {
 	}
 	for _, name := range []string{
 		"wifi-to-lte", "tunnel", "flappy", "train", "phone-sleep", "nat-rebind", "lossy-5", "slow-client", "reconnect-storm", "server-crash", "server-stall",
-		"disk-full", "slow-disk", "disk-read-only", "bad-disk", "noisy-neighbour", "script-hang", "rolling-restart", "reorder", "out-of-files", "little-memory", "store-kills",
+		"disk-full", "slow-disk", "disk-read-only", "bad-disk", "noisy-neighbour", "script-hang", "server-restart", "reorder", "out-of-files", "little-memory", "store-kills",
 	} {
 		p, err := faults.Find(name)
 		if err != nil || !strings.Contains(out, "\n"+name+" ") || !strings.Contains(out, p.About) || time.Duration(p.Length) > time.Minute {

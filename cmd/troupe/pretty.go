@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"troupe/messages/lazy"
 )
 
 // prettyLog writes the log for a person at a terminal: short ids of game sessions, source positions as file:line, and
@@ -19,14 +20,14 @@ func prettyLog(out io.Writer) io.Writer {
 
 // gameSessionARN matches the ARN of a game session. Its group is a prefix of the last part. That prefix is long enough
 // to distinguish game sessions, and troupe logs accepts it.
-var gameSessionARN = regexp.MustCompile(`arn:aws[a-z-]*:gamelift:[a-z0-9-]*:\d*:gamesession/[^/\s"]+/(?:[^/\s"]+/)?((?:gsess-)?[^/\s"-]+)[^/\s"]*`)
+var gameSessionARN = lazy.Regexp(`arn:aws[a-z-]*:gamelift:[a-z0-9-]*:\d*:gamesession/[^/\s"]+/(?:[^/\s"]+/)?((?:gsess-)?[^/\s"-]+)[^/\s"]*`)
 
 // shortIDs replaces the ARNs of game sessions in a text.
 func shortIDs(s string) string {
 	if !strings.Contains(s, ":gamesession/") {
 		return s
 	}
-	return gameSessionARN.ReplaceAllString(s, "$1")
+	return gameSessionARN().ReplaceAllString(s, "$1")
 }
 
 // prettyFields converts the fields of one log line.

@@ -5,9 +5,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 
+	"troupe/messages/lazy"
 	"troupe/transport/host"
 )
 
@@ -109,11 +109,11 @@ func invocationOf(own string, lookPath func(string) (string, error)) string {
 	return quoted(own)
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var plainWord = lazy.Regexp(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // quoted quotes a word for a POSIX shell.
 func quoted(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

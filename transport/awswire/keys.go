@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -31,14 +32,14 @@ type Key struct {
 const secretMin = 16
 
 var (
-	keyIDForm = regexp.MustCompile(`\A[A-Za-z0-9_-]{3,128}\z`)
-	allowForm = regexp.MustCompile(`\A[A-Za-z0-9*?]+\z`)
+	keyIDForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9_-]{3,128}\z`) })
+	allowForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9*?]+\z`) })
 )
 
 // Validate checks a key for a service with the given operations. Its error never contains a secret.
 func (k *Key) Validate(operations []string) error {
 	switch {
-	case !keyIDForm.MatchString(k.ID):
+	case !keyIDForm().MatchString(k.ID):
 		return fmt.Errorf("id must be 3 to 128 letters, digits, hyphens and underscores")
 	case len(k.Secret) < secretMin:
 		return fmt.Errorf("the secret must have at least %d characters", secretMin)
@@ -59,7 +60,7 @@ func (k *Key) Validate(operations []string) error {
 // misspelled.
 func checkAllow(pattern string, operations []string) error {
 	glob, ok := strings.CutPrefix(pattern, scopeService+":")
-	if !ok || !allowForm.MatchString(glob) {
+	if !ok || !allowForm().MatchString(glob) {
 		return fmt.Errorf("allow: %q must be like gamelift:Describe*", Clip(pattern))
 	}
 	if slices.ContainsFunc(operations, func(name string) bool { return matches(glob, name) }) {

@@ -30,8 +30,8 @@ type Client struct {
 	watches *clientv3.Client // a second connection, because large responses would delay events on a shared one (S13)
 }
 
-// Open creates a client. It does not wait for etcd, unless a user is configured.
-func Open(o Options) (*Client, error) {
+// Open creates a client. Only if a user is configured, it waits for etcd, at most until ctx ends.
+func Open(ctx context.Context, o Options) (*Client, error) {
 	c := &Client{attempt: cmp.Or(o.Attempt, time.Second)}
 	config := clientv3.Config{
 		Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password, Logger: zap.NewNop(),
@@ -39,14 +39,30 @@ func Open(o Options) (*Client, error) {
 		BackoffWaitBetween: 50 * time.Millisecond,
 	}
 	var err error
-	if c.calls, err = clientv3.New(config); err != nil {
+	if c.calls, err = connect(ctx, config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	if c.watches, err = clientv3.New(config); err != nil {
+	if c.watches, err = connect(ctx, config); err != nil {
 		_ = c.calls.Close()
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
 	return c, nil
+}
+
+// connect creates a client of the library, which authenticates its user first.
+func connect(ctx context.Context, config clientv3.Config) (*clientv3.Client, error) {
+	for {
+		c, err := clientv3.New(config)
+		var refused rpctypes.EtcdError
+		if err == nil || config.Username == "" || errors.As(rpctypes.Error(err), &refused) && permanent(refused) {
+			return c, err
+		}
+		select {
+		case <-time.After(config.BackoffWaitBetween):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no member answers: check that etcd runs, and its endpoints: %w", err)
+		}
+	}
 }
 
 // Close ends all calls and watches.

@@ -80,7 +80,7 @@ func client(t *testing.T, o Options) *Client {
 	if o.Attempt == 0 {
 		o.Attempt = patience
 	}
-	c, err := Open(o)
+	c, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

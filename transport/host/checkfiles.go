@@ -139,12 +139,12 @@ func (v *checks) destinations(c *Config) {
 	}
 	for i, k := range c.Matchmaking.Configurations {
 		there := slices.ContainsFunc(c.Queues, func(q Queue) bool { return q.Name == k.Queue })
-		v.that(fmt.Sprintf("matchmaking.configurations[%d].queue", i), there || !queueForm.MatchString(k.Queue), k.Queue+" is not one of queues")
+		v.that(fmt.Sprintf("matchmaking.configurations[%d].queue", i), there || !queueForm().MatchString(k.Queue), k.Queue+" is not one of queues")
 	}
 	for i, q := range c.Queues {
 		for j, d := range q.Destinations {
 			_, tail, _ := strings.Cut(d, "-") // if the service API created the id, tail is a UUID
-			mine := fleetForm.MatchString(d) || aliasForm.MatchString(d)
+			mine := fleetForm().MatchString(d) || aliasForm().MatchString(d)
 			v.that(fmt.Sprintf("queues[%d].destinations[%d]", i, j), known[d] || !mine || uuid.Validate(tail) == nil, d+" is neither one of fleets nor of aliases")
 		}
 	}

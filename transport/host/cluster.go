@@ -49,6 +49,8 @@ type EtcdUse struct {
 	Key          string   `config:"key"`          // private key of cert, PEM; only its owner may have access
 	User         string   `config:"user"`         // user of etcd; empty: none
 	PasswordFile string   `config:"passwordFile"` // file with the password of the user; only its owner may have access
+	// Compact is the age at which the leader discards etcd's history. 0: never, for an etcd that others use too.
+	Compact time.Duration `config:"compact"`
 }
 
 // Peers is the listener for the other nodes of a cluster.
@@ -73,6 +75,7 @@ func (v *checks) cluster(c *Cluster) {
 	for _, e := range c.Etcd.Endpoints {
 		v.that("cluster.etcd.endpoints", strings.HasPrefix(e, "http://") || strings.HasPrefix(e, "https://"), "must be URLs: http://127.0.0.1:2379, or https and a host")
 	}
+	v.that("cluster.etcd.compact", c.Etcd.Compact == 0 || c.Etcd.Compact >= time.Minute, "must be at least 1m, or 0")
 	v.addr("cluster.peers.addr", c.Peers.Addr)
 	if host, _, err := net.SplitHostPort(c.Peers.Addr); err == nil {
 		ip, _ := netip.ParseAddr(host)
@@ -86,6 +89,7 @@ func (v *checks) cluster(c *Cluster) {
 type clusterNode struct {
 	host        *Host
 	log         zerolog.Logger
+	config      Cluster
 	keys        coord.Keys
 	name        string
 	coordinator cluster.Coordinator
@@ -99,6 +103,8 @@ type clusterNode struct {
 	ids         []byte // key of the ids that are made from calls
 	incarnation atomic.Int64
 	term        atomic.Pointer[shared.Store] // store of this node's term; nil if the node does not lead
+	began       signal                       // a term of this node has begun
+	replicated  signal                       // the System's copy of the catalog has changed
 	ctx         context.Context              // ends with the host
 	cancel      context.CancelFunc
 	work        sync.WaitGroup
@@ -109,11 +115,12 @@ const (
 	peerProtocol = 1 // version of the requests between nodes
 	nodeSchema   = 1 // version of the records
 	loadEvery    = time.Second
-	pollEvery    = 50 * time.Millisecond // interval at which a waiting call checks whether the term has begun
+	openAgain    = 50 * time.Millisecond // pause before a term's records are read again; the request has already waited for its timeout
 	termMax      = 8 * time.Second       // maximum time that a call waits until the leader has begun its term
-	syncedMax    = time.Minute           // maximum time that a start waits for the resources of the cluster
+	syncedMax    = time.Minute           // maximum time that a start waits for etcd, and for the resources of the cluster
 
 	clusterSecret = "cluster" // name of the store's secret that holds the id of its cluster
+	leaseSecret   = "lease"   // name of the store's secret that holds the lease of its node
 	pagesSecret   = "pages"   // names of the secrets on the coordinator that all nodes share
 	idsSecret     = "ids"
 )
@@ -124,7 +131,7 @@ func (h *Host) join(o Options) (err error) {
 	if c.Name == "" {
 		return nil
 	}
-	n := &clusterNode{host: h, log: o.Log, keys: coord.KeysOf(c.Name), name: c.Node, ready: make(chan struct{})}
+	n := &clusterNode{host: h, log: o.Log, config: c, keys: coord.KeysOf(c.Name), name: c.Node, ready: make(chan struct{})}
 	if n.name == "" {
 		if n.name, err = os.Hostname(); err != nil {
 			return fmt.Errorf("host: cluster.node: %w", err)
@@ -137,7 +144,7 @@ func (h *Host) join(o Options) (err error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	h.node = n
 	if n.coordinator = o.Coordinator; n.coordinator == nil {
-		if n.etcd, err = c.Etcd.open(); err != nil {
+		if n.etcd, err = c.Etcd.open(n.ctx); err != nil {
 			return fmt.Errorf("host: cluster.etcd: %w", err)
 		}
 		n.coordinator = n.etcd
@@ -157,12 +164,12 @@ func (h *Host) join(o Options) (err error) {
 		Coordinator: n.coordinator, Keys: n.keys, Node: n.name, Peers: address, Incarnation: n.incarnation.Load, Lost: n.lost,
 	})
 	n.follower = shared.NewFollower(n.coordinator, string(n.keys), n.replicate)
-	id, err := h.clusterID()
+	id, lease, err := h.formerNode()
 	if err != nil {
 		return fmt.Errorf("host: cluster: %w", err)
 	}
 	n.self = cluster.New(cluster.Options{
-		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Cluster: c.Name, ClusterID: id,
+		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Cluster: c.Name, ClusterID: id, OldLease: lease,
 		Self: coord.Node{
 			Name: n.name, Peers: address, Locations: o.Config.locationNames(), Version: o.Version, Protocol: coord.Range{Low: peerProtocol, High: peerProtocol},
 			Schema: coord.Range{Low: nodeSchema, High: nodeSchema}, Generation: int64(c.Generation), Resources: o.Config.resourcesHash(),
@@ -193,15 +200,19 @@ func (n *clusterNode) secret(use string) ([]byte, error) {
 	return cluster.Secret(ctx, n.coordinator, n.keys, use)
 }
 
-// clusterID returns the id of the cluster to which the store belongs, or "" if it belongs to no cluster yet.
-func (h *Host) clusterID() (id string, err error) {
+// formerNode returns what the store says of the process before: the id of its cluster, or "" if the store belongs to no
+// cluster yet, and the lease of its last registration, or 0.
+func (h *Host) formerNode() (id string, lease coord.Lease, err error) {
 	_, err = h.store.Load(store.Secret, func(name string, value []byte) error {
-		if name == clusterSecret {
+		switch name {
+		case clusterSecret:
 			id = string(value)
+		case leaseSecret:
+			return json.Unmarshal(value, &lease)
 		}
 		return nil
 	})
-	return id, err
+	return id, lease, err
 }
 
 // follow starts to follow the resources of the cluster. It returns when the System has the current resources.
@@ -273,7 +284,8 @@ func (n *clusterNode) Do(ctx context.Context, q messages.Request) (any, error) {
 }
 
 // registered is called for each new incarnation of this node.
-func (n *clusterNode) registered(incarnation int64, _ coord.Lease) {
+func (n *clusterNode) registered(incarnation int64, lease coord.Lease) {
+	n.host.store.Commit([]store.Change{{Kind: store.Secret, ID: leaseSecret, Value: coord.Encode(lease)}}, nil)
 	n.incarnation.Store(incarnation)
 	n.server.SetIncarnation(incarnation)
 	n.work.Go(func() { n.directory.Registered(n.ctx, incarnation) })
@@ -301,10 +313,11 @@ func (n *clusterNode) lead(ctx context.Context, term int64) {
 	}
 	n.host.system.BeginTerm(records)
 	n.term.Store(records)
+	n.began.tell()
 	for _, e := range pending {
 		n.host.events.Post(e)
 	}
-	<-ctx.Done()
+	n.duties(ctx, term)
 	n.term.Store(nil)
 	n.host.system.EndTerm()
 }
@@ -317,17 +330,7 @@ func (n *clusterNode) open(ctx context.Context, term int64, over func()) (*share
 			return records, err
 		}
 		n.log.Warn().Err(err).Msg("the records of the cluster cannot be read yet")
-		n.pause(ctx)
-	}
-}
-
-// pause waits for pollEvery, or until ctx ends.
-func (n *clusterNode) pause(ctx context.Context) {
-	timer := time.NewTimer(pollEvery)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		cluster.Sleep(ctx, openAgain)
 	}
 }
 
@@ -357,6 +360,7 @@ func (n *clusterNode) replicate(changes []store.Change) {
 	n.host.system.Replicate(changes, func() { close(applied) })
 	select {
 	case <-applied:
+		n.replicated.tell()
 	case <-n.ctx.Done():
 	}
 }
@@ -453,13 +457,20 @@ func (n *clusterNode) Leader(ctx context.Context) (coord.Node, bool, error) {
 func (n *clusterNode) awaitTerm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, termMax)
 	defer cancel()
-	for n.term.Load() == nil {
-		if !n.self.View().Leads || ctx.Err() != nil {
+	for {
+		began, v := n.began.next(), n.self.View()
+		switch {
+		case n.term.Load() != nil:
+			return nil
+		case !v.Leads || ctx.Err() != nil:
 			return messages.Errorf(messages.Unavailable, "node %s does not lead", n.name)
 		}
-		n.pause(ctx)
+		select {
+		case <-began:
+		case <-v.Replaced():
+		case <-ctx.Done():
+		}
 	}
-	return nil
 }
 
 // WithRoom implements actors.Members.
@@ -549,7 +560,7 @@ func (c *Config) resourcesHash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (e *EtcdUse) open() (*etcd.Client, error) {
+func (e *EtcdUse) open(ctx context.Context) (*etcd.Client, error) {
 	o := etcd.Options{Endpoints: e.Endpoints, User: e.User}
 	if e.PasswordFile != "" {
 		password, err := readSecret(e.PasswordFile)
@@ -578,5 +589,7 @@ func (e *EtcdUse) open() (*etcd.Client, error) {
 		}
 		o.TLS.Certificates = []tls.Certificate{pair}
 	}
-	return etcd.Open(o)
+	ctx, cancel := context.WithTimeout(ctx, syncedMax)
+	defer cancel()
+	return etcd.Open(ctx, o)
 }

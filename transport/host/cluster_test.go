@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"troupe/actors/cluster/clustertest"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
+	"troupe/messages/coord"
 )
 
 // hosts are whole hosts in a bubble that are one cluster over a coordinator in memory.
@@ -162,6 +164,36 @@ func TestALeaderDrains(t *testing.T) {
 		assert.Equal(c, "game sessions of the others", len(all), 10)
 		asked(c, next, messages.TerminateGameSession{GameSessionID: all[0].ID, Force: true})
 		assert.Equal(c, "placement", c.ends(next, "waits"), messages.PlacementFulfilled)
+	})
+}
+
+// CL-101, in part: a host that is killed and started again does not wait until the lease of its former process has
+// expired, because its store knows the lease.
+func TestAHostThatWasKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		coordinator := clustertest.NewStore()
+		t.Cleanup(coordinator.Close)
+		network := memory(t)
+		o := Options{Config: config(t), Network: network}
+		o.Config.Store = Store{Path: filepath.Join(t.TempDir(), "store.db")}
+		o.Config.Cluster.Name, o.Config.Cluster.Node = "test", "node"
+		o.Config.Cluster.Etcd.Endpoints, o.Config.Cluster.Peers.Addr = []string{"http://127.0.0.1:1"}, "127.0.0.1:0"
+		killed := coordinator.Client()
+		o.Coordinator = killed
+		h := begin(t, o)
+		time.Sleep(time.Second)
+		killed.SetFaults(clustertest.Faults{Requests: true}) // it ends without a word to the coordinator
+		h.Close()
+		found, err := coordinator.Client().Read(t.Context(), coord.Query{Key: coord.KeysOf("test").Node("node")})
+		if err != nil || len(found.KVs) != 1 {
+			t.Fatalf("the registration of the killed process: %v, %v", found.KVs, err)
+		}
+		o.Coordinator = coordinator.Client()
+		at := time.Now()
+		begin(t, o)
+		if took := time.Since(at); took > 500*time.Millisecond {
+			t.Errorf("the start takes %v", took)
+		}
 	})
 }
 

@@ -54,7 +54,7 @@ func (v *checks) locations(c *Config) {
 	seen := map[string]bool{}
 	for i, l := range c.Locations {
 		key := fmt.Sprintf("locations[%d]", i)
-		v.that(key+".name", regionForm.MatchString(l.Name) && !messages.CustomLocation(l.Name), "must be 1 to 64 letters, digits and hyphens, and not begin with custom-")
+		v.that(key+".name", regionForm().MatchString(l.Name) && !messages.CustomLocation(l.Name), "must be 1 to 64 letters, digits and hyphens, and not begin with custom-")
 		v.once(seen, key+".name", l.Name)
 		v.that(key+".gameSessionsMax", l.GameSessionsMax >= 0, "must not be negative; 0 is no bound")
 		v.that(key+".cost", l.Cost >= 0, "must not be negative")
@@ -87,7 +87,7 @@ func (v *checks) fleets(c *Config) {
 	seen := map[string]bool{}
 	for i, f := range c.Fleets {
 		key := fmt.Sprintf("fleets[%d]", i)
-		v.that(key+".id", fleetForm.MatchString(f.ID), "must be fleet- and letters, digits, hyphens")
+		v.that(key+".id", fleetForm().MatchString(f.ID), "must be fleet- and letters, digits, hyphens")
 		v.once(seen, key+".id", f.ID)
 		v.that(key+".gameSessionsMax", f.GameSessionsMax >= 1, "must be at least 1")
 		if f.ReconnectWindow != "" {
@@ -97,7 +97,7 @@ func (v *checks) fleets(c *Config) {
 	}
 	for i, a := range c.Aliases {
 		key := fmt.Sprintf("aliases[%d]", i)
-		v.that(key+".id", aliasForm.MatchString(a.ID), "must be alias- and letters, digits, hyphens")
+		v.that(key+".id", aliasForm().MatchString(a.ID), "must be alias- and letters, digits, hyphens")
 		v.that(key, (a.Fleet == "") != (a.Message == ""), "must have either a fleet or a message")
 		v.that(key+".fleet", a.Fleet == "" || seen[a.Fleet], "must be one of fleets")
 		v.once(seen, key+".id", a.ID)

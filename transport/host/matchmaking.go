@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"time"
 
 	"troupe/actors/matchmaker"
 	"troupe/messages"
+	"troupe/messages/lazy"
 )
 
 // Matchmaking has the rule sets and matchmaking configurations that exist from the start. If the store has
@@ -48,7 +48,7 @@ type MatchmakingSetting struct {
 // ruleFileMax is the maximum size of a rule set file in bytes: 65,535 characters of at most 4 bytes each.
 const ruleFileMax = 4 * 65535
 
-var matchNameForm = regexp.MustCompile(`\A[a-zA-Z0-9.-]{1,128}\z`)
+var matchNameForm = lazy.Regexp(`\A[a-zA-Z0-9.-]{1,128}\z`)
 
 func (v *checks) matchmaking(c *Config) {
 	m := &c.Matchmaking
@@ -56,23 +56,23 @@ func (v *checks) matchmaking(c *Config) {
 	names := map[string]bool{}
 	for i, r := range m.RuleSets {
 		key := fmt.Sprintf("matchmaking.ruleSets[%d]", i)
-		v.that(key+".name", matchNameForm.MatchString(r.Name), "must be 1 to 128 letters, digits, hyphens and dots")
+		v.that(key+".name", matchNameForm().MatchString(r.Name), "must be 1 to 128 letters, digits, hyphens and dots")
 		v.once(names, key+".name", r.Name)
 		v.that(key, (r.File == "") != (r.Body == ""), "must have a file or a body")
 	}
 	clear(names)
 	for i, k := range m.Configurations {
 		key := fmt.Sprintf("matchmaking.configurations[%d]", i)
-		v.that(key+".name", matchNameForm.MatchString(k.Name), "must be 1 to 128 letters, digits, hyphens and dots")
+		v.that(key+".name", matchNameForm().MatchString(k.Name), "must be 1 to 128 letters, digits, hyphens and dots")
 		v.once(names, key+".name", k.Name)
 		v.that(key+".ruleSet", k.RuleSet != "", "must name a rule set")
-		v.that(key+".queue", k.Queue == "" || queueForm.MatchString(k.Queue), "must be the name of a queue")
+		v.that(key+".queue", k.Queue == "" || queueForm().MatchString(k.Queue), "must be the name of a queue")
 		v.that(key+".requestTimeout", wholeSeconds(k.RequestTimeout, 1, 43200), "must be 1s to 43200s, in whole seconds")
 		v.that(key+".acceptanceTimeout", wholeSeconds(k.AcceptanceTimeout, 0, 600), "must be 0s to 600s, in whole seconds")
 		v.that(key+".additionalPlayers", k.AdditionalPlayers >= 0 && k.AdditionalPlayers <= 200, "must be 0 to 200")
 		v.that(key+".autoBackfill", !k.AutoBackfill || k.Queue != "", "needs a queue")
 		v.that(key+".customEventData", len(k.CustomEventData) <= 256, "may have 256 bytes")
-		v.that(key+".notificationTarget", targetForm.MatchString(k.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
+		v.that(key+".notificationTarget", targetForm().MatchString(k.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
 	}
 }
 

@@ -2,13 +2,13 @@ package host
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"troupe/actors/placement"
 	"troupe/messages"
+	"troupe/messages/lazy"
 )
 
 // Queue is a queue with the settings of the service API (service-api.md 2.8). If the store has a queue of the
@@ -36,8 +36,8 @@ type LatencyPolicy struct {
 }
 
 var (
-	queueForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,128}\z`)
-	targetForm = regexp.MustCompile(`\A[a-zA-Z0-9:_-]{0,300}(\.fifo)?\z`)
+	queueForm  = lazy.Regexp(`\A[A-Za-z0-9-]{1,128}\z`)
+	targetForm = lazy.Regexp(`\A[a-zA-Z0-9:_-]{0,300}(\.fifo)?\z`)
 	priorities = []string{
 		string(messages.PriorityLatency), string(messages.PriorityCost), string(messages.PriorityDestination), string(messages.PriorityLocation),
 	}
@@ -47,17 +47,17 @@ func (v *checks) queues(c *Config) {
 	seen := map[string]bool{}
 	for i := range c.Queues {
 		q, key := &c.Queues[i], fmt.Sprintf("queues[%d]", i)
-		v.that(key+".name", queueForm.MatchString(q.Name), "must be 1 to 128 letters, digits and hyphens")
+		v.that(key+".name", queueForm().MatchString(q.Name), "must be 1 to 128 letters, digits and hyphens")
 		v.once(seen, key+".name", q.Name)
 		v.that(key+".timeout", q.Timeout >= 10*time.Second && q.Timeout <= 600*time.Second && q.Timeout%time.Second == 0, "must be 10s to 600s, in whole seconds")
 		v.that(key+".destinations", len(q.Destinations) <= 20 && !repeats(q.Destinations), "may be 20, each once")
 		for j, d := range q.Destinations {
-			v.that(fmt.Sprintf("%s.destinations[%d]", key, j), fleetForm.MatchString(d) || aliasForm.MatchString(d), "must be the id of a fleet or an alias")
+			v.that(fmt.Sprintf("%s.destinations[%d]", key, j), fleetForm().MatchString(d) || aliasForm().MatchString(d), "must be the id of a fleet or an alias")
 		}
 		v.policies(key, q.LatencyPolicies)
 		v.priorities(key, q)
 		v.that(key+".customEventData", len(q.CustomEventData) <= 256, "may have 256 bytes")
-		v.that(key+".notificationTarget", targetForm.MatchString(q.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
+		v.that(key+".notificationTarget", targetForm().MatchString(q.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
 	}
 }
 
@@ -86,7 +86,7 @@ func (v *checks) priorities(key string, q *Queue) {
 	for list, names := range map[string][]string{"locationOrder": q.LocationOrder, "allowedLocations": q.AllowedLocations} {
 		v.that(key+"."+list, len(names) <= 100, "may be 100")
 		for i, name := range names {
-			v.that(fmt.Sprintf("%s.%s[%d]", key, list, i), regionForm.MatchString(name), "must be letters, digits and hyphens")
+			v.that(fmt.Sprintf("%s.%s[%d]", key, list, i), regionForm().MatchString(name), "must be letters, digits and hyphens")
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (c *Config) placements(now time.Time) placement.Options {
 		}
 		for _, id := range q.Destinations {
 			kind, account := "fleet", c.Account
-			if aliasForm.MatchString(id) {
+			if aliasForm().MatchString(id) {
 				kind, account = "alias", ""
 			}
 			record.Destinations = append(record.Destinations, fmt.Sprintf("arn:aws:gamelift:%s:%s:%s/%s", c.Region, account, kind, id))

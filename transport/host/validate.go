@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors/gamesession"
+	"troupe/messages/lazy"
 	"troupe/transport"
 )
 
 var (
-	regionForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,64}\z`)
-	accountForm = regexp.MustCompile(`\A[0-9]{12}\z`)
-	fleetForm   = regexp.MustCompile(`\Afleet-[A-Za-z0-9-]{1,120}\z`)
-	aliasForm   = regexp.MustCompile(`\Aalias-[A-Za-z0-9-]{1,120}\z`)
+	regionForm  = lazy.Regexp(`\A[A-Za-z0-9-]{1,64}\z`)
+	accountForm = lazy.Regexp(`\A[0-9]{12}\z`)
+	fleetForm   = lazy.Regexp(`\Afleet-[A-Za-z0-9-]{1,120}\z`)
+	aliasForm   = lazy.Regexp(`\Aalias-[A-Za-z0-9-]{1,120}\z`)
 )
 
 // windowMax is the longest reconnect window.
@@ -38,8 +38,8 @@ func (c *Config) Validate() error {
 		_, err := netip.ParseAddr(c.Public.IP)
 		v.that("public.ip", err == nil, "must be an IP address")
 	}
-	v.that("region", regionForm.MatchString(c.Region), "must be letters, digits and hyphens")
-	v.that("account", accountForm.MatchString(c.Account), "must be 12 digits")
+	v.that("region", regionForm().MatchString(c.Region), "must be letters, digits and hyphens")
+	v.that("account", accountForm().MatchString(c.Account), "must be 12 digits")
 	v.fleets(c)
 	v.queues(c)
 	v.matchmaking(c)

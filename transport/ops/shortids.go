@@ -3,13 +3,13 @@ package ops
 import (
 	"bufio"
 	"io"
-	"regexp"
 
 	"troupe/messages"
+	"troupe/messages/lazy"
 )
 
 // playerSessionForm matches a player session id in a log.
-var playerSessionForm = regexp.MustCompile(`psess-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+var playerSessionForm = lazy.Regexp(`psess-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 
 // shortIDs is a reader that shortens player session ids in a log, line by line. A line longer than 256 KiB is
 // read in pieces, and an id that spans two pieces is not found.
@@ -39,7 +39,7 @@ func (s *shortIDs) Read(p []byte) (int, error) {
 
 // ShortIDs returns text with its player session ids shortened.
 func ShortIDs(text []byte) []byte {
-	return playerSessionForm.ReplaceAllFunc(text, func(id []byte) []byte {
+	return playerSessionForm().ReplaceAllFunc(text, func(id []byte) []byte {
 		return []byte("psess-" + messages.PlayerSessionID(id).Short())
 	})
 }

@@ -28,7 +28,7 @@ const (
 // InitAuthority creates the authority of a cluster: ca.pem and ca.key in a directory. It creates the directory if
 // necessary, and overwrites no file. The authority can sign certificates only for nodes of this cluster.
 func InitAuthority(dir, cluster string) error {
-	if !nameForm.MatchString(cluster) {
+	if !nameForm().MatchString(cluster) {
 		return fmt.Errorf("peers: %q is no name of a cluster: letters, digits and hyphens, at most 63", cluster)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -47,7 +47,7 @@ func InitAuthority(dir, cluster string) error {
 // identify each other by their names. hosts are DNS names and IP addresses, for other programs that verify the
 // certificate. Issue overwrites no file.
 func Issue(dir, node string, hosts []string) error {
-	if !nameForm.MatchString(node) {
+	if !nameForm().MatchString(node) {
 		return fmt.Errorf("peers: %q is no name of a node: letters, digits and hyphens, at most 63", node)
 	}
 	ca, err := readAuthority(dir)

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 
+	"troupe/messages/lazy"
 	"troupe/transport/tlsconf"
 )
 
@@ -112,7 +112,7 @@ func (c *Certs) config(verify func(tls.ConnectionState) error) *tls.Config {
 const scheme = "troupe"
 
 // nameForm matches valid names of clusters and nodes.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+var nameForm = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
 func nodeURL(cluster, node string) *url.URL {
 	return &url.URL{Scheme: scheme, Host: cluster, Path: "/" + node}

@@ -3,13 +3,13 @@ package serviceapi
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/lazy"
 	"troupe/transport/awswire"
 )
 
@@ -42,8 +42,8 @@ type Options struct {
 }
 
 var (
-	regionForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,64}\z`)
-	accountForm = regexp.MustCompile(`\A[0-9]{12}\z`)
+	regionForm  = lazy.Regexp(`\A[A-Za-z0-9-]{1,64}\z`)
+	accountForm = lazy.Regexp(`\A[0-9]{12}\z`)
 )
 
 func (o Options) validate() error {
@@ -52,9 +52,9 @@ func (o Options) validate() error {
 		return errors.New("serviceapi: options: no backend")
 	case o.PageKey != nil && len(o.PageKey) != len(pager{}.key):
 		return fmt.Errorf("serviceapi: options: a page key of %d bytes", len(o.PageKey))
-	case !regionForm.MatchString(o.Region):
+	case !regionForm().MatchString(o.Region):
 		return fmt.Errorf("serviceapi: options: region %q: want 1 to 64 letters, digits and hyphens", o.Region)
-	case !accountForm.MatchString(o.Account):
+	case !accountForm().MatchString(o.Account):
 		return fmt.Errorf("serviceapi: options: account %q: want 12 digits", o.Account)
 	}
 	return nil

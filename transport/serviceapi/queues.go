@@ -2,7 +2,6 @@ package serviceapi
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/messages/lazy"
 )
 
 // Limits of service-api.md 2.8.
@@ -26,8 +26,8 @@ const (
 
 // Destinations must be ARNs; plain ids are refused.
 var (
-	fleetARN = regexp.MustCompile(`\Aarn:.*:fleet/fleet-[a-zA-Z0-9-]+\z`)
-	aliasARN = regexp.MustCompile(`\Aarn:.*:alias/alias-[a-zA-Z0-9-]+\z`)
+	fleetARN = lazy.Regexp(`\Aarn:.*:fleet/fleet-[a-zA-Z0-9-]+\z`)
+	aliasARN = lazy.Regexp(`\Aarn:.*:alias/alias-[a-zA-Z0-9-]+\z`)
 )
 
 func (s *Server) createQueue(ctx context.Context, in *gamelift.CreateGameSessionQueueInput) (*gamelift.CreateGameSessionQueueOutput, error) {
@@ -182,7 +182,7 @@ func (s *Server) destinationsOf(in []types.GameSessionQueueDestination) ([]strin
 			return nil, invalid("Destinations[%d].DestinationArn is required", i)
 		}
 		destinations[i] = *d.DestinationArn
-		if fleetARN.MatchString(destinations[i]) || aliasARN.MatchString(destinations[i]) {
+		if fleetARN().MatchString(destinations[i]) || aliasARN().MatchString(destinations[i]) {
 			continue
 		}
 		return nil, invalid("Destinations[%d].DestinationArn must be the ARN of a fleet or an alias", i)

@@ -78,7 +78,7 @@ func (f *Follower) value(kv coord.KV, at int64) ([]byte, error) {
 			case !errors.Is(err, coord.ErrUnavailable) || f.ctx.Err() != nil:
 				return found, err
 			default:
-				rest(f.ctx)
+				cluster.Sleep(f.ctx, pause)
 			}
 		}
 	}

@@ -139,16 +139,7 @@ func (s *Store) read(q coord.Query) (coord.Found, error) {
 // pause is the pause before a request is repeated. The request has already waited for its timeout.
 const pause = 50 * time.Millisecond
 
-func (s *Store) rest() { rest(s.ctx) }
-
-func rest(ctx context.Context) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+func (s *Store) rest() { cluster.Sleep(s.ctx, pause) }
 
 // Commit implements store.Store. In addition to the errors of package store, it returns coord.ErrTooLarge for changes
 // that do not fit in a transaction, coord.ErrFull, and ErrOver.

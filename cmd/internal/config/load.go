@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"troupe/actors/fault"
+	"troupe/messages/lazy"
 	"troupe/transport/host"
 )
 
@@ -136,14 +136,14 @@ func (l *loader) file(source string, data []byte) {
 }
 
 var (
-	serviceVariable = regexp.MustCompile(`\A` + EnvPrefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)\z`)
-	linkVariable    = regexp.MustCompile(`\A` + EnvPrefix + `([A-Z0-9_]+_)?PORT=(tcp|udp|sctp)://`)
+	serviceVariable = lazy.Regexp(`\A` + EnvPrefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)\z`)
+	linkVariable    = lazy.Regexp(`\A` + EnvPrefix + `([A-Z0-9_]+_)?PORT=(tcp|udp|sctp)://`)
 )
 
 // ofKubernetes reports whether Kubernetes sets this variable in a pod for a service whose name begins with troupe. A
 // variable ..._PORT is a setting of ours if its value is not a link like tcp://... .
 func ofKubernetes(name, value string) bool {
-	return serviceVariable.MatchString(name) || linkVariable.MatchString(name+"="+value)
+	return serviceVariable().MatchString(name) || linkVariable().MatchString(name+"="+value)
 }
 
 func (l *loader) environment(environ []string) {

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"troupe/messages/lazy"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of a configuration file. cmd/internal/configdoc generates it.
@@ -100,7 +101,7 @@ func (p *printer) line(text, origin string) {
 }
 
 var (
-	plainText = regexp.MustCompile(`\A[a-zA-Z][a-zA-Z0-9/_-]*\z`)
+	plainText = lazy.Regexp(`\A[a-zA-Z][a-zA-Z0-9/_-]*\z`)
 	// words that some version of YAML does not read as text
 	notText = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
@@ -111,7 +112,7 @@ func valueText(v reflect.Value) string {
 		return time.Duration(v.Int()).String()
 	case v.Kind() == reflect.Slice && v.Len() == 0:
 		return "[]"
-	case v.Kind() == reflect.String && plainText.MatchString(v.String()) && !slices.Contains(notText, strings.ToLower(v.String())):
+	case v.Kind() == reflect.String && plainText().MatchString(v.String()) && !slices.Contains(notText, strings.ToLower(v.String())):
 		return v.String()
 	}
 	var b bytes.Buffer

@@ -3,7 +3,6 @@ package compile
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +10,8 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
+
+	"troupe/messages/lazy"
 )
 
 // UseNode is the last part of error messages about features that the embedded engine lacks.
@@ -92,4 +93,4 @@ func placed(name, text string, shift, line, column int, message string) error {
 }
 
 // unlowerable matches esbuild errors about valid code that it cannot lower.
-var unlowerable = regexp.MustCompile(`is not supported yet|currently not supported|not available in the configured target`)
+var unlowerable = lazy.Regexp(`is not supported yet|currently not supported|not available in the configured target`)

@@ -5,16 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/dop251/goja"
 	"github.com/evanw/esbuild/pkg/api"
+
+	"troupe/messages/lazy"
 )
 
 // imports matches an import statement at the start of a line. A file with such a statement is an ES module,
 // even if it exports nothing.
-var imports = regexp.MustCompile(`(?m)^import[\s{*"']`)
+var imports = lazy.Regexp(`(?m)^import[\s{*"']`)
 
 func loaderOf(name string) api.Loader {
 	switch path.Ext(name) {
@@ -47,7 +48,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		// esbuild treats a file without import and export as CommonJS.
 		text += "\nexport {}"
 	}
-	text = inlineMap.ReplaceAllString(text, "$1")
+	text = inlineMap().ReplaceAllString(text, "$1")
 	options := api.TransformOptions{
 		Format: api.FormatCommonJS, Target: api.ES2022, Supported: supported, Platform: api.PlatformNode,
 		Loader: lang, Sourcefile: sourceName(name), Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
@@ -64,7 +65,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 	}
 	r.Code = bytes.Replace(r.Code, returnAgain, returnOnce, 1)
 	r.Map = bytes.Replace(r.Map, literal(options.Sourcefile), literal(path.Base(name)), 1)
-	strict := esm || bytes.Contains(r.Code, []byte("module.exports = __toCommonJS(")) || imports.MatchString(text)
+	strict := esm || bytes.Contains(r.Code, []byte("module.exports = __toCommonJS(")) || imports().MatchString(text)
 	program, err := common(name, string(r.Code), r.Map, strict)
 	if err != nil {
 		e, ok := err.(*Error)
@@ -87,7 +88,7 @@ var (
 
 // inlineMap matches an inline source map that a bundler has left. With it, errors would have positions in
 // files that are not in the bundle.
-var inlineMap = regexp.MustCompile(`(?m)^([ \t]*//)[#@] sourceMappingURL=data:.*$`)
+var inlineMap = lazy.Regexp(`(?m)^([ \t]*//)[#@] sourceMappingURL=data:.*$`)
 
 func literal(text string) []byte {
 	b, _ := json.Marshal(text)
@@ -109,7 +110,7 @@ func refused(name string, m api.Message) error {
 		return &Error{File: name, Message: m.Text}
 	}
 	text := strings.ReplaceAll(m.Text, `is currently not supported with the "cjs" output format`, "is not supported yet")
-	if m.Location.Line > 0 && len(text) > 0 && unlowerable.MatchString(text) {
+	if m.Location.Line > 0 && len(text) > 0 && unlowerable().MatchString(text) {
 		text += "; " + UseNode
 	}
 	column := len([]rune(m.Location.LineText[:min(m.Location.Column, len(m.Location.LineText))])) + 1

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"troupe/messages/lazy"
 )
 
 // Both parsers and both compilers recurse over brackets, chains of operators, and statements without braces.
@@ -26,12 +28,12 @@ const (
 
 // Tokens, and the text between tokens. An unterminated string is left for the parser to report.
 var (
-	blank    = regexp.MustCompile(`^(?s:[\s\v\x{a0}\x{feff}\x{2028}\x{2029}]|//[^\n\r\x{2028}\x{2029}]*|/\*.*?(?:\*/|\z))+`)
-	quoted   = regexp.MustCompile(`^(?s:"(?:[^"\\\n\r]|\\(?:\r\n|.))*"?|'(?:[^'\\\n\r]|\\(?:\r\n|.))*'?)`)
-	template = regexp.MustCompile("^(?s:[^`\\\\]|\\\\.)*?(?:`|\\$\\{|\\z)")
-	word     = regexp.MustCompile(`^[#@]?(?:[\w$]|\\u\{[^}]{0,8}\}|\\|[^\x00-\x7f\x{a0}\x{feff}\x{2028}\x{2029}])*`)
-	number   = regexp.MustCompile(`^[\w$.]+`)
-	pattern  = regexp.MustCompile(`^/(?:[^/[\\\n\r\x{2028}\x{2029}]|\\[^\n\r]|\[(?:[^]\\\n\r\x{2028}\x{2029}]|\\[^\n\r])*\])+/[\w$]*`)
+	blank    = lazy.Regexp(`^(?s:[\s\v\x{a0}\x{feff}\x{2028}\x{2029}]|//[^\n\r\x{2028}\x{2029}]*|/\*.*?(?:\*/|\z))+`)
+	quoted   = lazy.Regexp(`^(?s:"(?:[^"\\\n\r]|\\(?:\r\n|.))*"?|'(?:[^'\\\n\r]|\\(?:\r\n|.))*'?)`)
+	template = lazy.Regexp("^(?s:[^`\\\\]|\\\\.)*?(?:`|\\$\\{|\\z)")
+	word     = lazy.Regexp(`^[#@]?(?:[\w$]|\\u\{[^}]{0,8}\}|\\|[^\x00-\x7f\x{a0}\x{feff}\x{2028}\x{2029}])*`)
+	number   = lazy.Regexp(`^[\w$.]+`)
+	pattern  = lazy.Regexp(`^/(?:[^/[\\\n\r\x{2028}\x{2029}]|\\[^\n\r]|\[(?:[^]\\\n\r\x{2028}\x{2029}]|\\[^\n\r])*\])+/[\w$]*`)
 )
 
 // Words, by their effect on the statement that contains them.
@@ -146,7 +148,7 @@ func end(token *regexp.Regexp, text string) int {
 func (s *scan) next() bool {
 	s.skip(spaceByte)
 	if s.at < len(s.text) && (s.text[s.at] == '/' || s.text[s.at] >= 0x80) {
-		s.take(blank)
+		s.take(blank())
 	}
 	if s.at >= len(s.text) {
 		return false
@@ -154,7 +156,7 @@ func (s *scan) next() bool {
 	switch c := s.text[s.at]; {
 	case c == '"' || c == '\'':
 		s.operand("0")
-		s.take(quoted)
+		s.take(quoted())
 	case c == '`':
 		s.at++
 		s.add(1)
@@ -162,7 +164,7 @@ func (s *scan) next() bool {
 		s.literal()
 	case c >= '0' && c <= '9' || c == '.' && s.at+1 < len(s.text) && s.text[s.at+1] >= '0' && s.text[s.at+1] <= '9':
 		s.operand("0")
-		s.take(number)
+		s.take(number())
 	case wordByte(c) || c == '#' || c == '@':
 		s.name()
 	case c == '/':
@@ -257,7 +259,7 @@ func (s *scan) name() {
 	}
 	from := s.at
 	if s.skip(plainByte); s.at == from || s.at < len(s.text) && wordByte(s.text[s.at]) {
-		s.take(word)
+		s.take(word())
 	}
 	switch word := strings.TrimLeft(s.text[from:s.at], "#@"); {
 	case s.prev == "." || s.prev == "?.":
@@ -284,7 +286,7 @@ func (s *scan) name() {
 func (s *scan) slash() {
 	length := -1
 	if !s.valued() || doubtful[s.prev] {
-		length = end(pattern, s.text[s.at:])
+		length = end(pattern(), s.text[s.at:])
 	}
 	if length < 0 {
 		s.at++
@@ -305,7 +307,7 @@ func (s *scan) slash() {
 
 // literal scans the text of a template up to its end or the next substitution.
 func (s *scan) literal() {
-	if strings.HasSuffix(s.take(template), "{") {
+	if strings.HasSuffix(s.take(template()), "{") {
 		s.push('{')
 		s.set("${")
 		return

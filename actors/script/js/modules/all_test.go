@@ -22,7 +22,7 @@ func TestEveryModuleLoads(t *testing.T) {
 			t.Errorf("%s of %s: %v %v", x.name, x.of, v, err)
 		}
 	}
-	for name := range lazy {
+	for name := range onDemand {
 		if v, err := h.runtime.RunString("typeof " + name); err != nil || v.String() == "undefined" {
 			t.Errorf("%s: %v %v", name, v, err)
 		}

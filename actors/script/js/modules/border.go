@@ -1,12 +1,12 @@
 package modules
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
+	"troupe/messages/lazy"
 )
 
 // absent lists the modules of Node.js that the embedded engine does not have.
@@ -82,18 +82,18 @@ func (l *Loader) absentMember(module, name string) goja.Value {
 }
 
 var (
-	notThere = regexp.MustCompile(`^(?:\w+: )*(?:(\w+) is not defined|Object has no member '(\w+)')`)
+	notThere = lazy.Regexp(`^(?:\w+: )*(?:(\w+) is not defined|Object has no member '(\w+)')`)
 	// bounded matches messages of errors about limits of the embedded engine.
-	bounded = regexp.MustCompile(`^(?:\w+: )*(?:EACCES: permission denied|EROFS: read-only|Invalid string length|JSON is nested more|Invalid digest|a list of \d+ is too|a regular expression of \d+ |Invalid flags supplied to RegExp constructor .[a-z]*[dv])`)
+	bounded = lazy.Regexp(`^(?:\w+: )*(?:EACCES: permission denied|EROFS: read-only|Invalid string length|JSON is nested more|Invalid digest|a list of \d+ is too|a regular expression of \d+ |Invalid flags supplied to RegExp constructor .[a-z]*[dv])`)
 )
 
 // Hint returns a text to append to an error message if the embedded engine lacks or forbids what the message
 // is about. Otherwise it returns "".
 func Hint(message string) string {
-	if m := notThere.FindStringSubmatch(message); m != nil && (absentGlobals[m[1]] || absentMethods[m[2]]) {
+	if m := notThere().FindStringSubmatch(message); m != nil && (absentGlobals[m[1]] || absentMethods[m[2]]) {
 		return ": " + compile.Lacks("it")
 	}
-	if bounded.MatchString(message) {
+	if bounded().MatchString(message) {
 		return ": the embedded engine does not allow it; " + compile.UseNode
 	}
 	return ""

@@ -18,9 +18,9 @@ type globals struct {
 	loader *Loader
 }
 
-// lazy maps globals to the module that defines them and to the name of the export. An empty name means the
+// onDemand maps globals to the module that defines them and to the name of the export. An empty name means the
 // whole exports object.
-var lazy = map[string][2]string{
+var onDemand = map[string][2]string{
 	"Buffer":          {"buffer", "Buffer"},
 	"atob":            {"buffer", "atob"},
 	"btoa":            {"buffer", "btoa"},
@@ -37,7 +37,7 @@ var lazy = map[string][2]string{
 
 func (g *globals) Get(name string) goja.Value {
 	var v goja.Value
-	if source, ok := lazy[name]; ok {
+	if source, ok := onDemand[name]; ok {
 		v = g.loader.Builtin(source[0])
 		if key := source[1]; key != "" {
 			v = v.ToObject(g.loader.runtime).Get(key)
@@ -52,7 +52,7 @@ func (g *globals) Get(name string) goja.Value {
 }
 
 func (g *globals) Has(name string) bool {
-	_, ok := lazy[name]
+	_, ok := onDemand[name]
 	return ok || slices.Contains(g.loader.options.Globals, name)
 }
 

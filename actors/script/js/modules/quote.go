@@ -1,8 +1,9 @@
 package modules
 
 import (
-	"regexp"
 	"strings"
+
+	"troupe/messages/lazy"
 )
 
 var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "'", `\'`)
@@ -10,17 +11,17 @@ var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`,
 // quote returns a text as a string literal.
 func quote(text string) string { return "'" + escapes.Replace(text) + "'" }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*$`)
+var plainKey = lazy.Regexp(`^[A-Za-z_][A-Za-z_0-9]*$`)
 
 // label formats a key as in an object literal.
 func label(key string) string {
-	if plainKey.MatchString(key) {
+	if plainKey().MatchString(key) {
 		return key
 	}
 	return quote(key)
 }
 
-var frame = regexp.MustCompile(`(?m)^\tat (.*?)\(\d+\)(\)?)$`) // a line of the engine's stack traces, which ends with a program counter
+var frame = lazy.Regexp(`(?m)^\tat (.*?)\(\d+\)(\)?)$`) // a line of the engine's stack traces, which ends with a program counter
 
 // stack converts a stack trace of the engine to the format of Node.js.
 func stack(text string) string {
@@ -29,6 +30,6 @@ func stack(text string) string {
 	if first < 0 {
 		return text
 	}
-	frames := frame.ReplaceAllString(text[first:], "    at $1$2")
+	frames := frame().ReplaceAllString(text[first:], "    at $1$2")
 	return text[:first] + strings.ReplaceAll(frames, "\n\tat ", "\n    at ")
 }

@@ -8,8 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"troupe/messages/lazy"
 )
 
 //go:embed template
@@ -21,7 +22,7 @@ var templates embed.FS
 var types []byte
 
 // names matches names that are valid for folders on every system and, in lower case, for npm packages.
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var names = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Write writes a new game into a folder, which must be empty or not exist yet. The last part of the path is the game's
 // name. If typescript is true, the script is in TypeScript. If Write fails, it removes everything that it has created.
@@ -31,7 +32,7 @@ func Write(dir string, typescript bool) (err error) {
 		return err
 	}
 	name := filepath.Base(abs)
-	if !names.MatchString(name) || strings.HasSuffix(name, ".") {
+	if !names().MatchString(name) || strings.HasSuffix(name, ".") {
 		return fmt.Errorf("%q is no name for a game: it must have 1 to 64 letters, digits, dots, dashes and underscores, begin with a letter or digit, and not end with a dot", name)
 	}
 	if err := empty(dir); err != nil {
