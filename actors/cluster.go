@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -53,10 +54,11 @@ type Cluster struct {
 	work    sync.WaitGroup // counts the goroutines of Send and rooms
 	asking  atomic.Int32   // number of requests to the leader that are not answered
 	rooms   rooms
+	ids     []byte // key of the ids that are made from calls
 }
 
 func newCluster(local *System, o *ClusterOptions) *Cluster {
-	c := &Cluster{local: local, members: o.Members, peers: o.Peers}
+	c := &Cluster{local: local, members: o.Members, peers: o.Peers, ids: o.IDs}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.rooms.polled = make(map[string]bool)
 	c.rooms.seen = make(map[string]uint64)
@@ -84,7 +86,7 @@ const (
 
 // Do implements messages.Doer.
 func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
-	q = messages.WithID(q)
+	q = messages.WithID(q, c.callID(ctx))
 	switch q := q.(type) {
 	case messages.CreateGameSession:
 		return c.create(ctx, q.FleetID, q.AliasID, q.Location, q)
@@ -182,9 +184,13 @@ func (c *Cluster) askLeader(ctx context.Context, q messages.Request) (any, error
 	}
 }
 
-// call sends a request to another node and returns the answer.
+// call sends a request to another node and returns the answer. If the connection breaks before the answer of a change
+// arrives, call sends the request once more; a node that has received it twice answers it once (see System.once).
 func (c *Cluster) call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
 	answer, err := c.peers.Call(ctx, to, q)
+	if _, is := attemptOf(ctx, q); is && errors.Is(err, coord.ErrUnknown) {
+		answer, err = c.peers.Call(ctx, to, q)
+	}
 	var refusal *messages.Error
 	switch {
 	case err == nil:
@@ -242,29 +248,36 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 		location = f.Locations[0]
 	}
 	create, byCaller := q.(messages.CreateGameSession) // a placement sends another request, which is not charged
-	var made messages.GameSessionID                    // id of the game session with this token
-	if token := create.IdempotencyToken; token != "" {
-		made = c.local.registry.SessionID(f, location, token)
+	if !byCaller {
+		return c.tryCreate(ctx, f.ID, location, q)
+	}
+	made := c.local.registry.SessionID(f, location, cmp.Or(create.IdempotencyToken, create.Tail))
+	if create.IdempotencyToken != "" {
 		if answer, there, err := c.created(ctx, made, create); there {
 			return answer, err
 		}
 	}
-	charged := byCaller && (create.CreatorID != "" || f.CreatorLimit != nil)
+	charge := messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, For: string(coord.TagOf(made))}
+	charged := create.CreatorID != "" || f.CreatorLimit != nil
 	if charged {
-		if _, err := c.toLeader(ctx, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID}); err != nil {
+		if _, err := c.toLeader(ctx, charge); err != nil {
 			return nil, err
 		}
 	}
-	answer, err := c.tryCreate(ctx, f.ID, location, q)
+	answer, err := c.tryCreate(ctx, f.ID, location, create)
+	if err != nil { // another attempt may have created it
+		_, _, found, _ := c.members.Owner(ctx, made, true)
+		if found || isCode(err, messages.Conflict) {
+			if other, there, otherErr := c.created(ctx, made, create); there {
+				return other, otherErr
+			}
+		}
+	}
 	if err != nil && charged {
 		refund, cancel := context.WithTimeout(c.ctx, decideMax) // c.ctx, because the caller may have disconnected
 		defer cancel()
-		_, _ = c.toLeader(refund, messages.ChargeCreator{FleetID: f.ID, CreatorID: create.CreatorID, Refund: true})
-	}
-	if made != "" && isCode(err, messages.Conflict) { // another node has created it first
-		if other, there, otherErr := c.created(ctx, made, create); there {
-			return other, otherErr
-		}
+		charge.Refund = true
+		_, _ = c.toLeader(refund, charge)
 	}
 	return answer, err
 }

@@ -15,7 +15,15 @@ import (
 // Do implements messages.Doer. Preparations that a request needs before its owner receives it run on the caller's
 // goroutine: Do assigns new ids, unpacks archives and checks that referenced names exist.
 func (s *System) Do(ctx context.Context, q messages.Request) (any, error) {
-	q, err := s.prepare(ctx, messages.WithID(q))
+	q = messages.WithID(q, "")
+	if s.cluster != nil {
+		return s.once(ctx, q)
+	}
+	return s.do(ctx, q)
+}
+
+func (s *System) do(ctx context.Context, q messages.Request) (any, error) {
+	q, err := s.prepare(ctx, q)
 	if err != nil {
 		return nil, err
 	}

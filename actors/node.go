@@ -12,6 +12,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/replay"
 )
 
 // ClusterOptions make a System a node of a cluster. All fields except Generation are required.
@@ -20,6 +21,7 @@ type ClusterOptions struct {
 	Generation int64  // generation of the configured resources
 	Members    Members
 	Peers      Caller
+	IDs        []byte // secret that all nodes share: key of the ids that are made from calls
 }
 
 // Limits of the ended placements and tickets that the coordinator keeps (docs/spec/cluster.md 3.1).
@@ -42,7 +44,7 @@ func startNode(o Options) (*System, error) {
 	}
 	ReportDamaged(o.Log, o.Counters, registry.Damaged())
 	s = newSystem(o, registry)
-	s.cluster = newCluster(s, o.Cluster)
+	s.cluster, s.replays = newCluster(s, o.Cluster), replay.New[attempt](time.Now)
 	queues, tickets := o.Placement, o.Matchmaking
 	queues.Region, queues.Store, queues.OnEvent = o.Fleet.Region, nil, o.Fleet.OnEvent
 	queues.EndedMax, queues.EndedKeep, tickets.EndedMax = sharedEndedMax, sharedEndedKeep, sharedEndedMax

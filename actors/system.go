@@ -16,6 +16,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/replay"
 )
 
 // Options configure a System. They must not change.
@@ -54,8 +55,9 @@ type System struct {
 	registry    *fleet.Registry // only for PlayerSession and Wait; everything else belongs to the registry's actor
 	bundle      bundle.Limits
 	unpacks     chan struct{}
-	cluster     *Cluster   // nil if the host is not part of a cluster
-	catalog     *stage.Ref // the cluster's catalog, which is active while this host leads; nil if the host is not part of a cluster
+	cluster     *Cluster                 // nil if the host is not part of a cluster
+	replays     *replay.Answers[attempt] // answers to changes that this node has made; nil if the host is not part of a cluster
+	catalog     *stage.Ref               // the cluster's catalog, which is active while this host leads; nil if the host is not part of a cluster
 	connections *stage.Ref
 	closed      atomic.Bool
 	stopped     chan struct{}

@@ -7,6 +7,7 @@ type StartMatchBackfill struct {
 	Matchmaker MatchmakerName
 	Session    GameSessionID  // empty for a STANDALONE configuration
 	Players    []TicketPlayer // the current players, 1 to 199, each once, with their teams
+	Call       string         // see WithID
 }
 
 // Backfill holds the additional fields of a backfill ticket. The ticket's players are those of the game session.

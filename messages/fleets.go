@@ -117,6 +117,7 @@ type CreateAlias struct {
 	FleetID           FleetID
 	Message           string
 	Tags              map[string]string
+	Call              string // see WithID
 }
 
 // UpdateAlias changes those attributes of an alias that are not nil.

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/google/uuid"
@@ -57,34 +58,58 @@ type AliasID string
 type Epoch uint64
 
 // WithID returns the request with a new id if it creates something and has no id. The first receiver of the request
-// calls it, so that a repetition further along the way has the same id.
-func WithID(q Request) Request {
+// calls it, so that a repetition further along the way has the same id. call is a UUID that is the same for all attempts
+// of the caller's call, or "" if that is unknown. If it is known, the new id is made from it, and the created resource
+// shows by its field Call which call has created it.
+func WithID(q Request, call string) Request {
 	switch q := q.(type) {
 	case CreateFleet:
-		q.ID = newID(q.ID, "fleet-")
+		q.ID, q.Call = newID(q.ID, "fleet-", call), cmp.Or(q.Call, call)
 		return q
 	case CreateAlias:
-		q.ID = newID(q.ID, "alias-")
+		q.ID, q.Call = newID(q.ID, "alias-", call), cmp.Or(q.Call, call)
 		return q
 	case CreateScript:
-		q.ID = newID(q.ID, "script-")
+		q.ID, q.Call = newID(q.ID, "script-", call), cmp.Or(q.Call, call)
 		return q
 	case CreateGameSession:
-		q.Tail = newID(q.Tail, "gsess-")
+		q.Tail = newID(q.Tail, "gsess-", call)
+		return q
+	case CreateLocation:
+		q.Location.Call = cmp.Or(q.Location.Call, call)
+		return q
+	case CreateQueue:
+		q.Queue.Call = cmp.Or(q.Queue.Call, call)
+		return q
+	case CreateRuleSet:
+		q.RuleSet.Call = cmp.Or(q.RuleSet.Call, call)
+		return q
+	case CreateMatchmaker:
+		q.Matchmaker.Call = cmp.Or(q.Matchmaker.Call, call)
+		return q
+	case StartPlacement:
+		q.Call = cmp.Or(q.Call, call)
 		return q
 	case StartMatchmaking:
-		q.TicketID = newID(q.TicketID, "")
+		q.TicketID, q.Call = newID(q.TicketID, "", call), cmp.Or(q.Call, call)
 		return q
 	case StartMatchBackfill:
-		q.TicketID = newID(q.TicketID, "")
+		q.TicketID, q.Call = newID(q.TicketID, "", call), cmp.Or(q.Call, call)
 		return q
 	}
 	return q
 }
 
-func newID[ID ~string](given ID, prefix string) ID {
-	if given != "" {
+func newID[ID ~string](given ID, prefix, call string) ID {
+	switch {
+	case given != "":
 		return given
+	case call != "":
+		return ID(prefix + call)
 	}
 	return ID(prefix + uuid.NewString())
 }
+
+// SameCall reports whether a resource was created by an earlier attempt of the call that wants to create it now. Its
+// arguments are values of the field Call.
+func SameCall(created, now string) bool { return created != "" && created == now }

@@ -13,6 +13,7 @@ type Location struct {
 	Cost            float64 // cost per hour of fleets without their own cost
 	Created         time.Time
 	Tags            map[string]string
+	Call            string `json:",omitempty"` // see WithID
 }
 
 // CustomLocation reports whether a location with this name was created through the API.

@@ -23,6 +23,7 @@ type RuleSet struct {
 	Body    string // valid JSON in the rule set language; at most 65,535 characters
 	Created time.Time
 	Tags    map[string]string
+	Call    string `json:",omitempty"` // see WithID
 }
 
 // Matchmaker is a matchmaking configuration. It is immutable once shared.
@@ -46,6 +47,7 @@ type Matchmaker struct {
 	Notify             string // NotificationTarget
 	Created            time.Time
 	Tags               map[string]string
+	Call               string `json:",omitempty"` // see WithID
 }
 
 // AcceptWithin returns the time limit for players to accept a match.
@@ -156,6 +158,7 @@ type StartMatchmaking struct {
 	TicketID   TicketID
 	Matchmaker MatchmakerName
 	Players    []TicketPlayer // 1 to 10 players, each once
+	Call       string         // see WithID
 }
 
 // AcceptMatch accepts or rejects a match on behalf of some players of a ticket.
@@ -184,6 +187,7 @@ type Ticket struct {
 	// EstimatedWait is the estimated further waiting time, based on recent matches. It is 0 if unknown. It is not
 	// stored.
 	EstimatedWait time.Duration `json:"-"`
+	Call          string        `json:",omitempty"` // see WithID
 }
 
 // MatchedSession is the game session of a match together with the player sessions of one ticket.

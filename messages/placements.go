@@ -43,6 +43,7 @@ type Queue struct {
 	Notify           string // NotificationTarget
 	Created          time.Time
 	Tags             map[string]string
+	Call             string `json:",omitempty"` // see WithID
 }
 
 // PlacementStatus is the state of a placement (service-api.md 2.9).
@@ -92,6 +93,7 @@ type StartPlacement struct {
 	LocationOrder  []string // PriorityConfigurationOverride; nil if there is none
 	FallbackNone   bool     // PlacementFallbackStrategy is NONE
 	MatchmakerData string
+	Call           string `json:",omitempty"` // see WithID
 }
 
 // Placement is one placement. It is immutable once shared.

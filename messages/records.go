@@ -79,6 +79,7 @@ type Fleet struct {
 	Ports           []Port
 	Shown           FleetShown
 	Tags            map[string]string
+	Call            string `json:",omitempty"` // see WithID
 }
 
 // CreatorLimit limits how many game sessions a creator may create on a fleet within a period. If either field is 0,
@@ -98,4 +99,5 @@ type Alias struct {
 	Created     time.Time
 	Updated     time.Time // zero until the first update
 	Tags        map[string]string
+	Call        string `json:",omitempty"` // see WithID
 }

@@ -40,5 +40,6 @@ type ChargeCreator struct {
 	ToCatalog[None]
 	FleetID   FleetID
 	CreatorID string
+	For       string // names the game session, which is counted once however often it is charged
 	Refund    bool
 }

@@ -21,6 +21,7 @@ type Script struct {
 	Created     time.Time
 	Contents    int // number of the newest content; the first has number 1
 	Tags        map[string]string
+	Call        string `json:",omitempty"` // see WithID
 }
 
 // CreateScript creates a script from an archive.
@@ -31,6 +32,7 @@ type CreateScript struct {
 	NodeVersion   string // empty means 10.x
 	Zip           []byte
 	Tags          map[string]string
+	Call          string // see WithID
 }
 
 // UpdateScript changes those attributes that are not empty. It is answered when new game sessions run the new content,
@@ -96,6 +98,7 @@ type CreateFleet struct {
 	Ports             []Port
 	Shown             FleetShown
 	Tags              map[string]string
+	Call              string // see WithID
 }
 
 // FleetShown holds attributes of a fleet that the host only stores and shows.

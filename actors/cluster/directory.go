@@ -9,6 +9,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/coord"
 	"troupe/messages/counters"
+	"troupe/messages/replay"
 )
 
 // DirectoryOptions configure a Directory. All fields are required.
@@ -249,7 +250,7 @@ func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 		}
 		when = append(when, coord.Unchanged(d.o.Keys.Game(tag), own.changed))
 		changes = append(changes, coord.Delete(d.o.Keys.Game(tag)), coord.Delete(d.o.Keys.HostGame(d.o.Node, tag)))
-		if own.record.Token != "" {
+		if mayBeAskedFor(&own.record) {
 			changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: own.record, Ended: time.Now()})))
 		}
 	}
@@ -271,6 +272,12 @@ func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 		}
 	}
 	return err == nil && all
+}
+
+// mayBeAskedFor reports whether a caller may repeat the request that created an ended game session, so that no node may
+// create another one with its id: for long if it has a token, and otherwise as long as calls are repeated.
+func mayBeAskedFor(g *coord.Game) bool {
+	return g.Token != "" || g.Fingerprint != nil && time.Since(g.Created) < replay.Keep
 }
 
 // lookUp checks whether the coordinator still has the record of an ended game session.
@@ -460,7 +467,7 @@ func (d *Directory) take(ctx context.Context, node string, when []coord.Conditio
 			}
 			conditions = append(conditions, coord.Unchanged(d.o.Keys.Game(tag), there.changed))
 			changes = append(changes, coord.Delete(d.o.Keys.Game(tag)))
-			if text != "" || there.record.Token != "" {
+			if text != "" || mayBeAskedFor(&there.record) {
 				changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: there.record, Ended: time.Now(), Text: text})))
 			}
 		}
@@ -492,7 +499,7 @@ func gameOf(g *messages.GameSession, fingerprint [32]byte) coord.Game {
 		ARN: g.ID, Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Properties: g.Properties, PlayersMax: g.MaxPlayers,
 		Created: g.Created, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, ScriptVersion: g.ScriptVersion, Token: g.IdempotencyToken,
 	}
-	if record.Token != "" {
+	if fingerprint != [32]byte{} {
 		record.Fingerprint = fingerprint[:]
 	}
 	return record

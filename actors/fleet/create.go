@@ -20,7 +20,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// onCreate creates a game session, or finds the one with the same idempotency token (service-api.md 2.6). It replies
+// onCreate creates a game session, or finds the one with the same idempotency token (service-api.md 2.6) or of the same call. It replies
 // once the game session is durable.
 func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
 	e, f, location, err := gs.find(&m.Request)
@@ -45,11 +45,20 @@ func (gs *games) create(f *messages.Fleet, location string, req messages.CreateG
 	return e, nil
 }
 
-// find returns the game session that was created with the same idempotency token. If there is none, it returns the
+// find returns the game session that was created with the same idempotency token, or by an earlier attempt of the same call. If there is none, it returns the
 // fleet and the location for a new one.
 func (gs *games) find(req *messages.CreateGameSession) (e *entry, f *messages.Fleet, location string, err error) {
-	if f, location, err = gs.admit(req); err != nil || req.IdempotencyToken == "" {
+	if f, location, err = gs.admit(req); err != nil {
 		return nil, f, location, err
+	}
+	if req.IdempotencyToken == "" {
+		if gs.o.Directory == nil {
+			return nil, f, location, nil
+		}
+		if e = gs.sessions[gs.sessionID(f, location, req.Tail)]; e != nil && e.made != Fingerprint(req) {
+			e = nil // start refuses it
+		}
+		return e, f, location, nil
 	}
 	e = gs.tokens[tokenKey{f.ID, location, req.IdempotencyToken}]
 	if e != nil && e.made != Fingerprint(req) {
@@ -105,7 +114,7 @@ func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGa
 		return nil, messages.Errorf(messages.Conflict, "game session %s has existed, and its record in the store is damaged: use another idempotency token", id)
 	}
 	e := &entry{id: id, fleet: gs.fleetOf(f.ID), location: location, token: req.IdempotencyToken}
-	if e.token != "" {
+	if e.token != "" || gs.o.Directory != nil && req.Tail != "" {
 		e.made = Fingerprint(&req)
 	}
 	if f.ScriptID != "" {

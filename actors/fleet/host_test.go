@@ -83,10 +83,10 @@ type edge struct{ *stage.Ref }
 
 func (e edge) Send(q messages.Request, reply func(any, error)) {
 	if n, ok := q.(catalog.NewScript); ok {
-		n.Request = messages.WithID(n.Request).(messages.CreateScript)
+		n.Request = messages.WithID(n.Request, "").(messages.CreateScript)
 		q = n
 	}
-	e.Ref.Send(messages.WithID(q), reply)
+	e.Ref.Send(messages.WithID(q, ""), reply)
 }
 
 // request sends a request to the registry and waits until the bubble is idle.

@@ -18,8 +18,9 @@ func (gs *games) launch(l messages.Launch) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Request.IdempotencyToken = ""
-	return gs.start(f, location, l.Request, l.Request.Tail, l.MatchmakerData)
+	tail := l.Request.Tail
+	l.Request.IdempotencyToken, l.Request.Tail = "", ""
+	return gs.start(f, location, l.Request, tail, l.MatchmakerData)
 }
 
 func (gs *games) onAwaitActivation(m stage.Request[messages.AwaitActivation, messages.Activation]) {

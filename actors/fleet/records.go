@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"troupe/actors/ledger"
@@ -51,7 +52,7 @@ func (e *entry) recordOf(g *messages.GameSession) store.Change {
 	if r.Reason == "" {
 		r.Reason = e.published.Ending()
 	}
-	if r.Token != "" {
+	if e.made != [sha256.Size]byte{} {
 		r.Made = e.made[:]
 	}
 	if !g.Terminated.IsZero() {

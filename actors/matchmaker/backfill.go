@@ -64,7 +64,7 @@ func (m *Manager) onSeatsRead(c *stage.Context, r seatsRead) {
 // onStartBackfill starts a backfill ticket, which replaces another one of its game session (flexmatch.md 16.1).
 func (m *Manager) onStartBackfill(c *stage.Context, q stage.Request[messages.StartMatchBackfill, *messages.Ticket]) {
 	r := &q.Request
-	record := &messages.Ticket{ID: r.TicketID, Matchmaker: r.Matchmaker, Players: r.Players, Backfill: &messages.Backfill{Session: r.Session}}
+	record := &messages.Ticket{ID: r.TicketID, Matchmaker: r.Matchmaker, Players: r.Players, Call: r.Call, Backfill: &messages.Backfill{Session: r.Session}}
 	if r.Session != "" {
 		record.Game = &messages.MatchedSession{ID: r.Session}
 	}

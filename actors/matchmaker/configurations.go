@@ -69,8 +69,12 @@ func (m *Manager) onNewMatchmaker(c *stage.Context, r stage.Request[messages.Cre
 	m.ledger.Do(ledger.Transaction{
 		Key: matchmakerKey(name), Uses: []ledger.Key{ruleSetKey(record.RuleSet)}, Reply: r.With(&made),
 		Decide: func() (ledger.Entry, error) {
+			old := m.matchmakers[name]
 			switch {
-			case m.matchmakers[name] != nil:
+			case old != nil && messages.SameCall(old.record.Call, record.Call):
+				made = old.record
+				return ledger.Entry{}, nil
+			case old != nil:
 				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "matchmaking configuration %s exists", name)
 			case len(m.matchmakers)+m.ledger.Claimed(store.Matchmaker).Count >= matchmakersMax:
 				return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d matchmaking configurations", matchmakersMax)

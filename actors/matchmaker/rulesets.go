@@ -61,8 +61,12 @@ func (m *Manager) onRuleSetCompiled(c *stage.Context, r ruleSetCompiled) {
 	made := ruleSet{&r.Request.Request.RuleSet, r.set}
 	name := made.record.Name
 	m.ledger.Do(ledger.Transaction{Key: ruleSetKey(name), Reply: r.With(&made.record), Decide: func() (ledger.Entry, error) {
+		old := m.ruleSets[name]
 		switch {
-		case m.ruleSets[name] != nil:
+		case old != nil && messages.SameCall(old.record.Call, made.record.Call):
+			made.record = old.record
+			return ledger.Entry{}, nil
+		case old != nil:
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "rule set %s exists", name)
 		case len(m.ruleSets)+m.ledger.Claimed(store.RuleSet).Count >= ruleSetsMax:
 			return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d rule sets", ruleSetsMax)

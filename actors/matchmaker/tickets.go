@@ -36,7 +36,7 @@ func ticketKey(id messages.TicketID) ledger.Key {
 
 // onStart starts a ticket. The request is answered when the ticket is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartMatchmaking, *messages.Ticket]) {
-	record := &messages.Ticket{ID: r.Request.TicketID, Matchmaker: r.Request.Matchmaker, Players: r.Request.Players}
+	record := &messages.Ticket{ID: r.Request.TicketID, Matchmaker: r.Request.Matchmaker, Players: r.Request.Players, Call: r.Request.Call}
 	m.start(c, record, newTicket{}, r.With(&record))
 }
 
@@ -54,6 +54,10 @@ func (m *Manager) start(c *stage.Context, record *messages.Ticket, n newTicket, 
 	m.ledger.Do(ledger.Transaction{
 		Key: ticketKey(id), Uses: n.uses, WaitingMax: m.o.ActiveMax, Survives: true, Reply: reply,
 		Decide: func() (ledger.Entry, error) {
+			if old := m.tickets[id]; old != nil && messages.SameCall(old.record.Call, record.Call) {
+				*record = *old.record
+				return ledger.Entry{}, nil
+			}
 			k, err := m.admit(record, c.Now())
 			if err != nil {
 				return ledger.Entry{}, err

@@ -49,6 +49,10 @@ func (m *Manager) start(c *stage.Context, record *messages.Placement, join func(
 	t.Decide = func() (ledger.Entry, error) {
 		now := c.Now()
 		old := m.placements[id]
+		if old != nil && messages.SameCall(old.record.Request.Call, record.Request.Call) {
+			*record = *old.record
+			return ledger.Entry{}, nil
+		}
 		if join != nil && old != nil && !m.retention.Expired(&old.kept, now) {
 			join(old)
 			return ledger.Entry{}, errJoined

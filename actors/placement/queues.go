@@ -20,10 +20,14 @@ func (m *Manager) onNewQueue(c *stage.Context, r stage.Request[messages.CreateQu
 	name := record.Name
 	made := &record
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: r.With(&made), Decide: func() (ledger.Entry, error) {
+		old := m.queues[name]
 		switch {
+		case old != nil && messages.SameCall(old.record.Call, record.Call):
+			made = old.record
+			return ledger.Entry{}, nil
 		case record.Timeout <= 0:
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "a queue needs a timeout")
-		case m.queues[name] != nil:
+		case old != nil:
 			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "queue %s exists", name)
 		case len(m.queues)+m.ledger.Claimed(store.Queue).Count >= m.o.QueuesMax:
 			return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "the host has its maximum of %d queues", m.o.QueuesMax)

@@ -27,6 +27,7 @@ const (
 	Event         Kind = "event"         // messages.Event, until every sink has received it
 	Ban           Kind = "ban"           // messages.Ban, by player id; an expired ban is deleted when another ban is added
 	Trial         Kind = "trial"         // a content of a script that is being loaded or started, by a hash of its files
+	Charge        Kind = "charge"        // the game sessions that a creator has recently created on a fleet of a cluster with a limit
 	Configured    Kind = "configured"    // the generation of a cluster's configured resources
 	Secret        Kind = "secret"        // random bytes that only the host knows, by their purpose
 )

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/messages/replay"
 	"troupe/transport/awswire/awswiretest"
 )
 
@@ -48,7 +48,7 @@ func TestARepeatedCallGetsTheFirstResponse(t *testing.T) {
 		if one.Header.Get("x-amzn-RequestId") == two.Header.Get("x-amzn-RequestId") {
 			t.Error("replay repeats the request id")
 		}
-		later.Add(int64(replayFor))
+		later.Add(int64(replay.Keep))
 		if create("call-1", 1) == first {
 			t.Error("replayed after 5 minutes")
 		}
@@ -133,42 +133,10 @@ func TestReplayWaitsForTheRunningAttempt(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if runs != 1 || len(c.running) != 0 {
-			t.Errorf("%d runs, %d running", runs, len(c.running))
-		}
-		time.Sleep(replayFor)
-		c.begin(replayKey{operation: "y"})
-		if len(c.kept) != 0 || c.order.Len() != 0 || c.bytes != 0 {
-			t.Errorf("kept %d, %d bytes", len(c.kept), c.bytes)
+		if runs != 1 {
+			t.Errorf("%d runs", runs)
 		}
 	})
-}
-
-func TestReplayIsBounded(t *testing.T) {
-	c := newReplays(func() time.Time { return epochStart })
-	for i := range replayMax + 10 {
-		c.keep(replayKey{invocation: fmt.Sprint(i)}, nil)
-	}
-	if len(c.kept) != replayMax || c.order.Len() != replayMax {
-		t.Errorf("kept %d", len(c.kept))
-	}
-	if _, _, done := c.begin(replayKey{invocation: "9"}); done {
-		t.Error("the oldest is still there")
-	}
-	if _, _, done := c.begin(replayKey{invocation: "10"}); !done {
-		t.Error("more than the oldest are gone")
-	}
-	big := make([]byte, replayBytesMax/2)
-	for i := range 3 {
-		c.keep(replayKey{invocation: fmt.Sprint("big", i)}, big)
-		if c.bytes > replayBytesMax {
-			t.Fatalf("%d bytes", c.bytes)
-		}
-	}
-	c.keep(replayKey{invocation: "huge"}, make([]byte, replayBytesMax))
-	if len(c.kept) != 1 {
-		t.Errorf("kept %d", len(c.kept))
-	}
 }
 
 // Operations that change something are replayed, whichever service registers them. Reading operations are

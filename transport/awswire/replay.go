@@ -1,7 +1,6 @@
 package awswire
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,18 +8,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"troupe/messages/replay"
 )
 
-// Limits of the stored responses (service-api.md 1.5, D-202). Above them, the oldest responses are dropped
-// first.
 const (
-	replayFor      = 5 * time.Minute
-	replayMax      = 10_000
-	replayBytesMax = 64 << 20
-	replayOverhead = 512 // approximate bytes of an entry in addition to its body
-	invocationMax  = 128 // maximum characters of an invocation id; SDKs send 36
+	invocationMax = 128 // maximum characters of an invocation id; SDKs send 36
 
 	detachedFor = 30 * time.Second // maximum time for a call to continue after its caller has disconnected
 )
@@ -48,26 +42,10 @@ func isRead(operation string) bool {
 }
 
 // replays stores the first successful response of each call that changes something, because SDKs repeat a
-// call if they got no response. Failures are not stored. It is safe for concurrent use.
-type replays struct {
-	now func() time.Time
+// call if they got no response. It is safe for concurrent use.
+type replays struct{ *replay.Answers[replayKey] }
 
-	mu      sync.Mutex
-	kept    map[replayKey]*list.Element
-	order   list.List // *replay values, oldest first
-	bytes   int
-	running map[replayKey]chan struct{} // closed when the attempt ends
-}
-
-type replay struct {
-	key  replayKey
-	body []byte
-	at   time.Time
-}
-
-func newReplays(now func() time.Time) *replays {
-	return &replays{now: now, kept: make(map[replayKey]*list.Element), running: make(map[replayKey]chan struct{})}
-}
+func newReplays(now func() time.Time) replays { return replays{replay.New[replayKey](now)} }
 
 // once runs an operation. An operation that changes something runs once per invocation id. It continues if
 // its caller disconnects, so that the next attempt gets the response.
@@ -90,9 +68,9 @@ func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, bo
 
 // do returns the stored response of key. If there is none, it runs f and stores the response. Concurrent
 // attempts with the same key wait for that response.
-func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error)) ([]byte, error) {
+func (c replays) do(ctx context.Context, key replayKey, f func() ([]byte, error)) (body []byte, err error) {
 	for {
-		body, wait, done := c.begin(key)
+		body, wait, done := c.Begin(key)
 		if done {
 			return body, nil
 		}
@@ -105,59 +83,9 @@ func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error
 			return nil, ctx.Err()
 		}
 	}
-	defer c.end(key)
-	body, err := f()
-	if err == nil {
-		c.keep(key, body)
-	}
+	succeeded := false // stays so if f panics
+	defer func() { c.End(key, body, succeeded) }()
+	body, err = f()
+	succeeded = err == nil
 	return body, err
-}
-
-// begin returns the stored response, or a channel to wait for. If it returns neither, the caller must run the
-// attempt and then call end.
-func (c *replays) begin(key replayKey) (body []byte, wait <-chan struct{}, done bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.forget(0)
-	if e, ok := c.kept[key]; ok {
-		return e.Value.(*replay).body, nil, true
-	}
-	if running, ok := c.running[key]; ok {
-		return nil, running, false
-	}
-	c.running[key] = make(chan struct{})
-	return nil, nil, false
-}
-
-func (c *replays) end(key replayKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	close(c.running[key])
-	delete(c.running, key)
-}
-
-func (c *replays) keep(key replayKey, body []byte) {
-	cost := len(body) + replayOverhead
-	if cost > replayBytesMax {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.forget(cost)
-	c.kept[key] = c.order.PushBack(&replay{key: key, body: body, at: c.now()})
-	c.bytes += cost
-}
-
-// forget drops expired responses, and then the oldest ones until need more bytes fit.
-func (c *replays) forget(need int) {
-	for e := c.order.Front(); e != nil; e = c.order.Front() {
-		old := e.Value.(*replay)
-		full := c.bytes+need > replayBytesMax || (need > 0 && len(c.kept) >= replayMax)
-		if !full && c.now().Sub(old.at) < replayFor {
-			return
-		}
-		c.order.Remove(e)
-		delete(c.kept, old.key)
-		c.bytes -= len(old.body) + replayOverhead
-	}
 }

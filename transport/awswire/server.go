@@ -37,7 +37,7 @@ type Options struct {
 type Server struct {
 	options Options
 	table   map[string]*Operation
-	replays *replays
+	replays replays
 	bodies  atomic.Int64 // announced bytes of all bodies that are being read
 }
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
-	"troupe/actors/cluster"
 	"troupe/actors/store"
 	"troupe/messages/counters"
 	"troupe/transport"
@@ -104,13 +102,6 @@ func (h *Host) pageKey(log zerolog.Logger) ([]byte, error) {
 		return n.secret(pagesSecret)
 	}
 	return pageKey(h.store, log, h.count)
-}
-
-// secret returns a secret that all nodes share.
-func (n *clusterNode) secret(use string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
-	defer cancel()
-	return cluster.Secret(ctx, n.coordinator, n.keys, use)
 }
 
 // pageKey returns the host's own key that signs page tokens. It is stored, so page tokens stay valid across restarts of

@@ -102,6 +102,7 @@ type clusterNode struct {
 	self        *cluster.Node
 	directory   *cluster.Directory
 	follower    *shared.Follower
+	ids         []byte // key of the ids that are made from calls
 	incarnation atomic.Int64
 	term        atomic.Pointer[shared.Store] // store of this node's term; nil if the node does not lead
 	began       signal                       // a term of this node has begun
@@ -124,7 +125,8 @@ const (
 	clusterSecret = "cluster" // name of the store's secret that holds the id of its cluster
 	logsSecret    = "logs"    // name of the secret on the coordinator that signs the URLs of logs
 	leaseSecret   = "lease"   // name of the store's secret that holds the lease of its node
-	pagesSecret   = "pages"   // name of the secret on the coordinator that all nodes share
+	pagesSecret   = "pages"   // names of the secrets on the coordinator that all nodes share
+	idsSecret     = "ids"
 )
 
 // join makes the host a node of its cluster. It is called before the actors are started.
@@ -184,6 +186,9 @@ func (h *Host) join(o Options) (err error) {
 	if err := n.self.Start(n.ctx); err != nil {
 		return fmt.Errorf("host: %w", err)
 	}
+	if n.ids, err = n.secret(idsSecret); err != nil {
+		return fmt.Errorf("host: cluster: %w", err)
+	}
 	if id == "" {
 		h.store.Commit([]store.Change{{Kind: store.Secret, ID: clusterSecret, Value: []byte(n.self.ClusterID())}}, nil)
 	}
@@ -191,6 +196,13 @@ func (h *Host) join(o Options) (err error) {
 		return fmt.Errorf("host: cluster: the game sessions of the process before cannot be deleted from the directory: %w", err)
 	}
 	return nil
+}
+
+// secret returns the random bytes that all nodes share for a use.
+func (n *clusterNode) secret(use string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
+	defer cancel()
+	return cluster.Secret(ctx, n.coordinator, n.keys, use)
 }
 
 // formerNode returns what the store says of the process before: the id of its cluster, or "" if the store belongs to no
@@ -521,7 +533,7 @@ func (n *clusterNode) options(generation int) *actors.ClusterOptions {
 	if n == nil {
 		return nil
 	}
-	return &actors.ClusterOptions{Node: n.name, Generation: int64(generation), Members: n, Peers: n.client}
+	return &actors.ClusterOptions{Node: n.name, Generation: int64(generation), Members: n, Peers: n.client, IDs: n.ids}
 }
 
 // doer returns the Doer that answers the callers of the service API.

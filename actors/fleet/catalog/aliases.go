@@ -16,11 +16,14 @@ import (
 
 func (c *Catalog) onCreateAlias(m stage.Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request
-	a := &messages.Alias{ID: q.ID, Name: q.Name, Description: q.Description, FleetID: q.FleetID, Message: q.Message, Tags: q.Tags}
+	a := &messages.Alias{ID: q.ID, Name: q.Name, Description: q.Description, FleetID: q.FleetID, Message: q.Message, Tags: q.Tags, Call: q.Call}
 	c.ledger.Do(ledger.Transaction{
 		Key: aliasKey(a.ID), Uses: led(q.FleetID), Reply: m.With(&a),
 		Decide: func() (ledger.Entry, error) {
-			if c.aliases[a.ID] != nil {
+			if old := c.aliases[a.ID]; old != nil && messages.SameCall(old.Call, a.Call) {
+				a = old
+				return ledger.Entry{}, nil
+			} else if old != nil {
 				return ledger.Entry{}, exists(store.Alias, a.ID)
 			}
 			if err := c.leads(q.FleetID, messages.InvalidRequest); err != nil {

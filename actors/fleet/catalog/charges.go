@@ -19,10 +19,15 @@ type creator struct {
 	id    string
 }
 
-// creations holds the creation times of one creator's game sessions, oldest first.
+// creations holds the recent creations of one creator, oldest first.
 type creations struct {
-	times []time.Time
-	keep  time.Duration
+	made []creation
+	keep time.Duration
+}
+
+type creation struct {
+	At  time.Time
+	For string `json:",omitempty"` // only in a Leader: names the game session
 }
 
 // withoutPolicy is the limit for a fleet without a ResourceCreationLimitPolicy.
@@ -43,18 +48,33 @@ func (c *Catalog) Charge(f *messages.Fleet, id string) error {
 	if c.follower != nil {
 		return nil // the Leader has already charged
 	}
-	limit, limited := creatorLimit(f)
+	limit, limited, err := limitOf(f, id)
 	who, now := creator{f.ID, id}, c.context.Now()
 	switch {
-	case !limited, id == "" && f.CreatorLimit == nil:
-		return nil
-	case id == "":
-		return messages.Errorf(messages.InvalidRequest, "fleet %s limits what one creator may create: CreatorId is required", f.ID)
+	case !limited:
+		return err
 	case !c.creators.allow(who, limit, now):
-		return messages.Errorf(messages.LimitExceeded, "creator %s has created %d game sessions on fleet %s within %v", id, limit.PerPeriod, f.ID, limit.Period)
+		return exceeded(f, id, limit)
 	}
 	c.creators.remember(who, limit, now)
 	return nil
+}
+
+// limitOf returns the limit of a creator on a fleet. limited is false if there is none, or if err says that the creator
+// must be named.
+func limitOf(f *messages.Fleet, id string) (l messages.CreatorLimit, limited bool, err error) {
+	l, limited = creatorLimit(f)
+	switch {
+	case !limited, id == "" && f.CreatorLimit == nil:
+		return l, false, nil
+	case id == "":
+		return l, false, messages.Errorf(messages.InvalidRequest, "fleet %s limits what one creator may create: CreatorId is required", f.ID)
+	}
+	return l, true, nil
+}
+
+func exceeded(f *messages.Fleet, id string, l messages.CreatorLimit) error {
+	return messages.Errorf(messages.LimitExceeded, "creator %s has created %d game sessions on fleet %s within %v", id, l.PerPeriod, f.ID, l.Period)
 }
 
 // Refund reverts the creator's last Charge, because the creation of the game session failed.
@@ -73,7 +93,7 @@ func (c *creators) allow(who creator, l messages.CreatorLimit, now time.Time) bo
 		return true
 	}
 	made.forget(l.Period, now)
-	return len(made.times) < l.PerPeriod
+	return len(made.made) < l.PerPeriod
 }
 
 func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) {
@@ -85,13 +105,13 @@ func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) 
 		made = new(creations)
 		c.made[who] = made
 	}
-	made.times, made.keep = append(made.times, at), l.Period
+	made.made, made.keep = append(made.made, creation{At: at}), l.Period
 	c.sweep(at)
 }
 
 func (c *creators) refund(who creator) {
-	if made := c.made[who]; made != nil && len(made.times) > 0 {
-		made.times = made.times[:len(made.times)-1]
+	if made := c.made[who]; made != nil && len(made.made) > 0 {
+		made.made = made.made[:len(made.made)-1]
 	}
 }
 
@@ -105,7 +125,7 @@ func (c *creators) sweep(now time.Time) {
 	}
 	c.added = 0
 	for who, made := range c.made {
-		if made.forget(made.keep, now); len(made.times) == 0 {
+		if made.forget(made.keep, now); len(made.made) == 0 {
 			delete(c.made, who)
 		}
 	}
@@ -114,8 +134,8 @@ func (c *creators) sweep(now time.Time) {
 // forget drops the creations that are older than the period.
 func (m *creations) forget(period time.Duration, now time.Time) {
 	n := 0
-	for n < len(m.times) && now.Sub(m.times[n]) >= period {
+	for n < len(m.made) && now.Sub(m.made[n].At) >= period {
 		n++
 	}
-	m.times = slices.Delete(m.times, 0, n)
+	m.made = slices.Delete(m.made, 0, n)
 }

@@ -29,7 +29,10 @@ func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.
 		uses = append(uses, scriptKey(q.ScriptID))
 	}
 	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: m.With(&made), Decide: func() (ledger.Entry, error) {
-		if c.fleets[id] != nil {
+		if f := c.fleets[id]; f != nil && messages.SameCall(f.record.Call, q.Call) {
+			made = f.record
+			return ledger.Entry{}, nil
+		} else if f != nil {
 			return ledger.Entry{}, exists(store.Fleet, id)
 		}
 		f, err := c.newFleet(id, q)
@@ -65,6 +68,7 @@ func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet,
 		ID: id, Name: q.Name, Description: q.Description, Status: messages.FleetNew,
 		Created: c.context.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
 		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, CreatorLimit: q.CreatorLimit, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
+		Call: q.Call,
 	}}
 	unknown := c.unknownLocation(q.Locations)
 	switch {

@@ -183,10 +183,10 @@ func (w *followers) ask(ref *stage.Ref, q messages.Request) (any, error) {
 func decided[A any](w *followers, q messages.Request) A {
 	w.Helper()
 	if n, ok := q.(NewScript); ok {
-		n.Request = messages.WithID(n.Request).(messages.CreateScript)
+		n.Request = messages.WithID(n.Request, "").(messages.CreateScript)
 		q = n
 	}
-	a, err := w.ask(w.leader, messages.WithID(q))
+	a, err := w.ask(w.leader, messages.WithID(q, ""))
 	if err != nil {
 		w.Fatalf("%T: %v", q, err)
 	}

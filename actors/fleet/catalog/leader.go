@@ -46,6 +46,9 @@ func NewLeader(o Options, generation int64, names func() []string) (*Leader, err
 	if err == nil {
 		l.Catalog, err = newCatalog(o, true)
 	}
+	if err == nil {
+		err = l.restoreCharges()
+	}
 	if err == nil && generation > before {
 		err = l.configure(configured, generation)
 	}
@@ -59,6 +62,7 @@ func (l *Leader) Damaged() []store.Damage { return l.unread.Damaged() }
 func (l *Leader) Started(c *stage.Context) {
 	l.Catalog.Started(c)
 	l.onNodesChanged()
+	l.sweepCharges()
 	for _, changes := range l.first {
 		l.ledger.CommitAsync(changes...) // if the store refuses the changes, the next Leader makes them again
 	}
@@ -82,6 +86,8 @@ func (l *Leader) Receive(c *stage.Context, msg any) {
 		l.onNodesChanged()
 	case contentUpdateDue:
 		l.endUpdate(m.u, true)
+	case chargesDue:
+		l.sweepCharges()
 	case stage.Ask:
 		l.ask(c, m)
 	default:
@@ -97,24 +103,12 @@ func (l *Leader) ask(c *stage.Context, a stage.Ask) {
 		l.onReport(q)
 		a.Reply(stage.None{}, nil)
 	case messages.ChargeCreator:
-		stage.As(q, a).Reply(stage.None{}, l.charge(q))
+		l.onCharge(stage.As(q, a))
 	default:
 		if !l.Ask(a) {
 			c.Unknown(a)
 		}
 	}
-}
-
-func (l *Leader) charge(q messages.ChargeCreator) error {
-	f := l.Fleet(q.FleetID)
-	switch {
-	case f == nil:
-		return l.unknown(store.Fleet, string(q.FleetID))
-	case q.Refund:
-		l.Refund(q.FleetID, q.CreatorID)
-		return nil
-	}
-	return l.Charge(f, q.CreatorID)
 }
 
 func (l *Leader) onNodesChanged() {

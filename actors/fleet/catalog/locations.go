@@ -40,7 +40,10 @@ func (c *Catalog) onCreateLocation(m stage.Request[messages.CreateLocation, mess
 				custom++
 			}
 		}
-		if _, taken := c.locations[l.Name]; taken {
+		if old, taken := c.locations[l.Name]; messages.SameCall(old.Call, l.Call) {
+			l = old
+			return ledger.Entry{}, nil
+		} else if taken {
 			return ledger.Entry{}, messages.Errorf(messages.Conflict, "location %s exists", l.Name)
 		}
 		if custom >= customMax {

@@ -27,7 +27,10 @@ func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 	id := q.ID
 	var made *messages.Script
 	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: m.With(&made), Decide: func() (ledger.Entry, error) {
-		if c.scripts[id] != nil {
+		if s := c.scripts[id]; s != nil && messages.SameCall(s.record.Call, q.Call) {
+			made = s.record
+			return ledger.Entry{}, nil
+		} else if s != nil {
 			return ledger.Entry{}, exists(store.Script, id)
 		}
 		if err := c.roomForScript(nil, b); err != nil {
@@ -35,7 +38,7 @@ func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 		}
 		made = &messages.Script{
 			ID: id, Name: q.Name, Version: q.Version,
-			NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.context.Now(), Contents: 1, Tags: q.Tags,
+			NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.context.Now(), Contents: 1, Tags: q.Tags, Call: q.Call,
 		}
 		s := &script{bundle: b, record: made}
 		content := store.Change{Kind: store.Content, ID: string(id), Value: q.Zip}

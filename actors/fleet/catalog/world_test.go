@@ -183,10 +183,10 @@ func processes(n int) messages.RuntimeConfiguration {
 // tell sends a request.
 func (w *world) tell(q any, reply func(any, error)) {
 	if n, ok := q.(NewScript); ok { // a System does this too
-		n.Request = messages.WithID(n.Request).(messages.CreateScript)
+		n.Request = messages.WithID(n.Request, "").(messages.CreateScript)
 		q = n
 	}
-	w.ref.Send(messages.WithID(q.(messages.Request)), reply)
+	w.ref.Send(messages.WithID(q.(messages.Request), ""), reply)
 }
 
 // later sends a request. When the request is answered, its error is appended to the returned slice.

@@ -289,7 +289,7 @@ func (s *Store) prefix(kind store.Kind) (string, error) {
 		return s.o.Prefix + catalogKeys + string(kind) + "/", nil
 	case store.Placement:
 		return s.o.Prefix + "place/", nil
-	case store.Ticket, store.Match, store.Event, store.Secret:
+	case store.Ticket, store.Match, store.Event, store.Charge, store.Secret:
 		return s.o.Prefix + string(kind) + "/", nil
 	case store.MatchedGame:
 		return s.o.Prefix + "matched/", nil

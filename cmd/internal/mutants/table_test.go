@@ -334,4 +334,9 @@ var mutants = []mutant{
 		file: "actors/cluster/directory.go", changes: []change{{"own.state, own.over, own.since = unsure, true, time.Now()\n\t\t}\n\t\tif own.over {", "own.state, own.since = unsure, time.Now()\n\t\t}\n\t\tif own.over {"}},
 		pkg: inCluster, run: "TestDirectorySeeds",
 	},
+	{
+		name: "a replay key is dropped between two nodes", promise: "RL-20",
+		file: "transport/peers/server.go", changes: []change{{"ctx = messages.WithReplayKey(ctx, key[0])", ""}},
+		pkg: "./transport/host", run: "TestACallHasOneEffectAtAllHosts",
+	},
 }
