@@ -70,7 +70,7 @@ func TestOwnersOfEndedGameSessions(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *clustertest.Store) {
 		client := s.Client()
 		c := &counting{Coordinator: client}
-		o := cluster.NewOwners(c, keys)
+		o := cluster.NewOwners(c, keys, new(counters.Set))
 		put(t, client, keys.Gone("lost"), `{"owner":"a","text":"its host was lost"}`)
 		put(t, client, keys.Gone("ended"), `{"owner":"a","token":"t"}`)
 		for range 3 {
