@@ -30,8 +30,9 @@ type Members interface {
 	// Owner returns the node that runs a game session. It uses a cached answer unless fresh is true, in which case it
 	// asks the coordinator. found is false if no node runs the game session. self says that this node runs it.
 	Owner(ctx context.Context, id messages.GameSessionID, fresh bool) (owner coord.Node, self, found bool, err error)
-	// Ended returns the record of a game session that was lost with its host, and the fingerprint of the request that
-	// created it with a token. The record is nil if there is no such game session.
+	// Ended returns what the coordinator keeps of a game session that has ended, and the fingerprint of the request that
+	// created it with a token. EndText is empty if the game session was not lost with its host. The record is nil if
+	// there is none.
 	Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error)
 	// Synced returns when this node's copy of the catalog contains all changes that were answered before the call.
 	Synced(ctx context.Context) error
@@ -296,14 +297,27 @@ func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q mess
 		answer, err = c.call(ctx, owner, q)
 		return answer, true, err
 	}
-	switch g, fingerprint, err := c.members.Ended(ctx, id); {
-	case err != nil:
+	g, fingerprint, err := c.members.Ended(ctx, id)
+	if err != nil {
 		return nil, true, messages.Errorf(messages.Internal, "%v", err)
-	case g != nil && fingerprint != fleet.Fingerprint(&q):
-		return nil, true, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", q.IdempotencyToken)
-	case g != nil:
-		return g, true, nil
 	}
+	if g == nil || g.EndText == "" { // a node may have a more complete record
+		if answer, there, err := c.createdBy(ctx, id, q); there {
+			return answer, true, err
+		}
+	}
+	switch {
+	case g == nil:
+		return nil, false, nil
+	case fingerprint != fleet.Fingerprint(&q):
+		return nil, true, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", q.IdempotencyToken)
+	}
+	return g, true, nil
+}
+
+// createdBy looks for a node that has the record of an ended game session. That node answers the request. there is true
+// also if a node does not answer.
+func (c *Cluster) createdBy(ctx context.Context, id messages.GameSessionID, q messages.CreateGameSession) (answer any, there bool, err error) {
 	ended := messages.GameSessionQuery{ID: id}
 	if _, err = c.local.Do(ctx, ended); err == nil {
 		answer, err = c.local.Do(ctx, q)
@@ -319,10 +333,7 @@ func (c *Cluster) created(ctx context.Context, id messages.GameSessionID, q mess
 			err = a.err
 		}
 	}
-	if err != nil && !isCode(err, messages.NotFound) {
-		return nil, true, err
-	}
-	return nil, false, nil
+	return nil, !isCode(err, messages.NotFound), err
 }
 
 func (c *Cluster) tryCreate(ctx context.Context, f messages.FleetID, location string, q messages.Request) (answer any, err error) {
@@ -411,8 +422,11 @@ func (c *Cluster) ended(ctx context.Context, id messages.GameSessionID, q messag
 	if err != nil { // a node that was taken for lost may not know yet that its game sessions have ended, so it is not asked
 		return nil, messages.Errorf(messages.Internal, "game session %s: %v", id, err)
 	}
-	if g == nil {
-		return c.askAll(ctx, q, unknown, nil)
+	if g == nil || g.EndText == "" { // a node may have a more complete record
+		answer, err := c.askAll(ctx, q, unknown, nil)
+		if g == nil || !isCode(err, messages.NotFound) {
+			return answer, err
+		}
 	}
 	switch q := q.(type) {
 	case messages.GameSessionQuery:
@@ -422,7 +436,7 @@ func (c *Cluster) ended(ctx context.Context, id messages.GameSessionID, q messag
 	case messages.PlayerSessionQuery:
 		return []*messages.PlayerSession{}, nil
 	case messages.AwaitActivation:
-		return messages.Activation{Text: g.EndText}, nil
+		return messages.Activation{Text: cmp.Or(g.EndText, "the game session has ended")}, nil
 	case messages.AwaitSeats, messages.GiveUp:
 		return nil, unknown
 	default:

@@ -314,7 +314,7 @@ func TestANodeThatIsBackDoesNotTakeBackAnEnd(t *testing.T) {
 		g := c.game(b, "c", messages.CreateGameSession{})
 		c.locked(func() {
 			delete(c.games, g.ID)
-			c.gone[g.ID] = &messages.GameSession{ID: g.ID, Status: messages.GameSessionTerminated}
+			c.gone[g.ID] = &messages.GameSession{ID: g.ID, Status: messages.GameSessionTerminated, EndText: "its host was lost"}
 		})
 		assert.Equal(c, "status", must(c, b, messages.GameSessionQuery{ID: g.ID}).Status, messages.GameSessionTerminated)
 		for _, read := range []string{"ended", "owner"} {
@@ -531,7 +531,7 @@ func TestAGameSessionOfALostNode(t *testing.T) {
 		wantCode(c, err, messages.Internal)
 		assert.Equal(c, "found by a search", must(c, c.nodes[0], messages.FindGameSessions{Filter: "maximumSessions > 0"}).Matched, 0)
 		ended := *g
-		ended.Status = messages.GameSessionTerminated
+		ended.Status, ended.EndText = messages.GameSessionTerminated, "its host was lost"
 		c.locked(func() {
 			c.gone[g.ID], c.games[g.ID], c.stale = &ended, nil, map[messages.GameSessionID]bool{g.ID: true}
 		})
@@ -628,7 +628,7 @@ func TestATokenOfALostNode(t *testing.T) {
 		g := c.game(c.nodes[0], "b", q)
 		c.locked(func() { c.nodes[1].silent = true })
 		ended := *g
-		ended.Status = messages.GameSessionTerminated
+		ended.Status, ended.EndText = messages.GameSessionTerminated, "its host was lost"
 		c.locked(func() { c.gone[g.ID], c.games[g.ID] = &ended, nil })
 		assert.Equal(c, "status", must(c, c.nodes[0], q).Status, messages.GameSessionTerminated)
 		q.Name = "other"

@@ -9,7 +9,6 @@ import (
 	"troupe/messages"
 	"troupe/messages/coord"
 	"troupe/messages/counters"
-	"troupe/messages/replay"
 )
 
 // DirectoryOptions configure a Directory. All fields are required.
@@ -250,9 +249,7 @@ func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 		}
 		when = append(when, coord.Unchanged(d.o.Keys.Game(tag), own.changed))
 		changes = append(changes, coord.Delete(d.o.Keys.Game(tag)), coord.Delete(d.o.Keys.HostGame(d.o.Node, tag)))
-		if mayBeAskedFor(&own.record) {
-			changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: own.record, Ended: time.Now()})))
-		}
+		changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: own.record, Ended: time.Now()})))
 	}
 	if len(when) == 0 {
 		return all
@@ -272,12 +269,6 @@ func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 		}
 	}
 	return err == nil && all
-}
-
-// mayBeAskedFor reports whether a caller may repeat the request that created an ended game session, so that no node may
-// create another one with its id: for long if it has a token, and otherwise as long as calls are repeated.
-func mayBeAskedFor(g *coord.Game) bool {
-	return g.Token != "" || g.Fingerprint != nil && time.Since(g.Created) < replay.Keep
 }
 
 // lookUp checks whether the coordinator still has the record of an ended game session.
@@ -466,10 +457,8 @@ func (d *Directory) take(ctx context.Context, node string, when []coord.Conditio
 				continue
 			}
 			conditions = append(conditions, coord.Unchanged(d.o.Keys.Game(tag), there.changed))
-			changes = append(changes, coord.Delete(d.o.Keys.Game(tag)))
-			if text != "" || mayBeAskedFor(&there.record) {
-				changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: there.record, Ended: time.Now(), Text: text})))
-			}
+			gone := coord.Gone{Game: there.record, Ended: time.Now(), Text: text}
+			changes = append(changes, coord.Delete(d.o.Keys.Game(tag)), coord.Put(d.o.Keys.Gone(tag), coord.Encode(gone)))
 		}
 		done, _, err := d.commit(ctx, conditions, changes)
 		if err != nil {

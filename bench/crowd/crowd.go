@@ -15,6 +15,7 @@ import (
 	"troupe/bench/loadgen"
 	"troupe/messages"
 	"troupe/messages/coord"
+	"troupe/messages/counters"
 )
 
 const (
@@ -97,7 +98,7 @@ func (c *Crowd) newNode(i int) (*node, error) {
 	n.link = newLink(client, &c.traffic)
 	address := n.name + ":33480"
 	n.directory = cluster.NewDirectory(cluster.DirectoryOptions{
-		Coordinator: n.link, Keys: keys, Node: n.name, Peers: address, Incarnation: n.incarnation.Load,
+		Coordinator: n.link, Keys: keys, Node: n.name, Peers: address, Incarnation: n.incarnation.Load, Count: new(counters.Set),
 		Lost: func(messages.GameSessionID) {
 			if !n.dead.Load() {
 				c.lost.Add(1)

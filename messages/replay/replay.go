@@ -1,5 +1,3 @@
-// Package replay keeps the answers to recent calls, so that a call which is repeated gets the answer of the first
-// attempt.
 package replay
 
 import (

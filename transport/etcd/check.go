@@ -41,7 +41,7 @@ func (v version) less(o version) bool { return slices.Compare(v[:], o[:]) < 0 }
 // advises returns the version to which a member of version v should be upgraded, or nil.
 func (v version) advises() *version {
 	for i := range advised {
-		if a := &advised[i]; v.less(*a) && (v[1] == a[1] && v[0] == a[0] || v.less(version{a[0], a[1], 0})) {
+		if a := &advised[i]; v.less(*a) && v[0] == a[0] && v[1] == a[1] {
 			return a
 		}
 	}

@@ -106,6 +106,38 @@ func TestACluster(t *testing.T) {
 	})
 }
 
+// A game session that has ended is known at all hosts after the host that ended it has left (CL-209).
+func TestTheEndOfAGameSessionIsKnown(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		g := c.create(0)
+		tokened := messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 4, IdempotencyToken: "token"}
+		same := asked(c, 0, tokened)
+		for _, id := range []messages.GameSessionID{g.ID, same.ID} {
+			asked(c, 0, messages.TerminateGameSession{GameSessionID: id, Force: true})
+		}
+		time.Sleep(5 * time.Second)
+		owner, _ := c.owner(g)
+		sameOwner, _ := c.owner(same)
+		for i := range c.all {
+			if i == owner || i == sameOwner {
+				c.all[i].stop(messages.CloseGoingAway)
+			}
+		}
+		time.Sleep(time.Second) // the watch lag
+		for i := range c.all {
+			if i == owner || i == sameOwner {
+				continue
+			}
+			assert.Equal(c, "status", asked(c, i, messages.GameSessionQuery{ID: g.ID}).Status, messages.GameSessionTerminated)
+			c.refused(i, messages.InvalidGameSessionStatus, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+			assert.Equal(c, "id of a repeated create", asked(c, i, tokened).ID, same.ID)
+			other := tokened
+			other.MaxPlayers++
+			c.refused(i, messages.IdempotentMismatch, other)
+		}
+	})
+}
+
 // A script that is uploaded at one host runs on all, and a new version of it, too.
 func TestAScriptOfACluster(t *testing.T) {
 	clustered(t, 3, func(c *hosts) {

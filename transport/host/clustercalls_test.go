@@ -173,8 +173,8 @@ func many(short int) int {
 
 // slow delays what the hosts ask of the coordinator.
 func (c *hosts) slow(d time.Duration) {
-	for _, h := range c.all {
-		h.node.coordinator.(*clustertest.Client).SetFaults(clustertest.Faults{Delay: d})
+	for _, client := range c.clients {
+		client.SetFaults(clustertest.Faults{Delay: d})
 	}
 }
 

@@ -28,7 +28,7 @@ func good(t *testing.T, h *testHost, path string) map[string]string {
 	}
 	return map[string]string{
 		"id": id, "gameSession": game, "player": "ann", "fleet": "fleet-dev", "alias": "alias-dev", "playerSession": "psess-12345678", "location": h.reloads.config.Region, "ticket": "ticket-1", "queue": "queue-dev",
-		"configuration": "match-dev", "level": "warn", "seconds": "1",
+		"configuration": "match-dev", "level": "warn", "seconds": "1", "node": "node-a",
 	}
 }
 

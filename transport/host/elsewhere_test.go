@@ -87,7 +87,7 @@ func TestALoginAtAnotherHost(t *testing.T) {
 		reads, old := new(countReads), c.all[other].node.directory
 		reads.Coordinator = c.all[other].node.coordinator
 		c.all[other].node.directory = cluster.NewDirectory(cluster.DirectoryOptions{
-			Coordinator: reads, Keys: c.all[other].node.keys, Node: c.all[other].node.name, Incarnation: func() int64 { return 0 },
+			Coordinator: reads, Keys: c.all[other].node.keys, Node: c.all[other].node.name, Incarnation: func() int64 { return 0 }, Count: c.all[other].count,
 		})
 		defer func() {
 			c.all[other].node.directory.Close()

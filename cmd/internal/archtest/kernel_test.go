@@ -19,6 +19,7 @@ var kernelParts = map[string]string{
 	"actors/store/kill_test.go":                           "SIGKILL of a process that writes",
 	"bench/faults/cgroup_linux_test.go":                   "control groups",
 	"bench/faults/disk_linux_test.go":                     "system calls of a child that seccomp hands over",
+	"bench/faults/pairs_linux_test.go":                    "/proc, which says whose socket it is",
 	"bench/faults/path_test.go":                           "RST, and the port of a UDP socket",
 	"bench/server/relay_test.go":                          "epoll, and how the kernel cuts a stream into reads",
 	"bench/server/usage_test.go":                          "figures of processes in /proc",

@@ -84,7 +84,7 @@ var rules = []rule{
 		"the AWS wire knows no games",
 		"protocols, signatures and rules serve any table of operations: knowledge of games, fleets or players would keep the next service from using them",
 		eachImport(func(s *source, i imported) string {
-			if i.own && !s.test && s.pkg == "transport/awswire" {
+			if i.own && !s.test && s.pkg == "transport/awswire" && i.path != "messages/replay" && i.path != "messages/lazy" {
 				return s.pkg + " imports " + i.path
 			}
 			return ""

@@ -321,7 +321,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a page token is good at one node only", promise: "CL-4",
-		file: "transport/host/api.go", changes: []change{{"if n := h.node; n != nil {\n\t\tctx, cancel := context.WithTimeout(n.ctx, syncedMax)", "if n := h.node; n != nil && false {\n\t\tctx, cancel := context.WithTimeout(n.ctx, syncedMax)"}},
+		file: "transport/host/api.go", changes: []change{{"if n := h.node; n != nil {\n\t\treturn n.secret(pagesSecret)", "if n := h.node; n != nil && false {\n\t\treturn n.secret(pagesSecret)"}},
 		pkg: inStories, run: "TestPagesOfThreeHosts",
 	},
 	{
