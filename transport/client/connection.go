@@ -81,6 +81,14 @@ func (cn *connection) spawn(helper func()) {
 	}
 }
 
+// ending reports whether the connection has ended, or this side has dropped or replaced it and its reader will end it. The
+// caller does not hold client.mu.
+func (cn *connection) ending() bool {
+	cn.client.mu.Lock()
+	defer cn.client.mu.Unlock()
+	return cn.alive.Err() != nil || cn.cause != nil || cn.client.current.Load() != cn
+}
+
 // drop ends the connection without telling the host.
 func (cn *connection) drop(cause error) {
 	cn.client.mu.Lock()

@@ -166,7 +166,7 @@ func (f *fastChannel) announce() {
 // may block. If the host has refused the channel before, that stays the reason.
 func (f *fastChannel) fail(err error) {
 	f.close()
-	if f.c.alive.Err() != nil {
+	if f.c.ending() {
 		return
 	}
 	f.mu.Lock()

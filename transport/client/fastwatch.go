@@ -74,7 +74,7 @@ func (c *Client) counts() bool {
 
 // down takes the channel down until the next handshake. It notifies the program and the
 // host, and may block until the program takes events. It returns false if the channel is
-// closed or the connection has ended.
+// closed or the connection is ending: then the host has closed the channel because it has lost the connection.
 func (f *fastChannel) down(err error) bool {
 	f.mu.Lock()
 	was, path := f.state, f.path
@@ -83,7 +83,7 @@ func (f *fastChannel) down(err error) bool {
 		f.state, f.path, f.err = fastNew, nil, err
 	}
 	f.mu.Unlock()
-	if was == fastDown || f.c.alive.Err() != nil {
+	if was == fastDown || f.c.ending() {
 		return false
 	}
 	if path != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"net/netip"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -186,6 +187,52 @@ func TestResumes(t *testing.T) {
 		}
 		c.Close()
 	})
+}
+
+// lateConn is a connection whose reader learns late that it has been closed.
+type lateConn struct{ net.Conn }
+
+func (c lateConn) Read(b []byte) (n int, err error) {
+	if n, err = c.Conn.Read(b); err != nil {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return n, err
+}
+
+// A client drops or replaces its connection. The host then closes the fast channel of that connection, which the client
+// notices before its reader has ended. That is not a failure of the fast channel, so the program is not told of one.
+func TestADroppedConnectionReportsNoFailureOfItsFastChannel(t *testing.T) {
+	for _, over := range []client.Transport{client.WS, client.WSS} {
+		bubble(t, over.String(), func(t *testing.T) {
+			b := start(t, nil)
+			o := b.by(over)
+			o.Fast = true
+			dial := o.DialContext
+			o.DialContext = func(ctx context.Context, network string, from netip.Addr, addr string) (net.Conn, error) {
+				conn, err := dial(ctx, network, from, addr)
+				if err == nil && network == "tcp" {
+					conn = lateConn{conn}
+				}
+				return conn, err
+			}
+			c := b.enter(o)
+			awaitKind(t, c, client.EventFastUp)
+			c.NetworkChanged()
+			awaitKind(t, c, client.EventDetached)
+			awaitKind(t, c, client.EventReconnected)
+			awaitKind(t, c, client.EventFastUp)
+			if err := c.Move(b.ctx, over); err != nil {
+				t.Fatal(err)
+			}
+			awaitKind(t, c, client.EventFastDown) // once, about the replaced connection
+			awaitKind(t, c, client.EventFastUp)
+			time.Sleep(time.Second)
+			if n := len(c.Events()); n != 0 {
+				t.Errorf("%d more events, the first is %+v", n, <-c.Events())
+			}
+			c.Close()
+		})
+	}
 }
 
 // A client changes its transport again and again while messages are exchanged.
