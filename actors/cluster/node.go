@@ -225,13 +225,14 @@ func (n *Node) change(f func()) {
 	close(n.view.Swap(v).replaced)
 }
 
-// onNodes applies changes of registrations. They may show that this node has lost its own registration.
+// onNodes applies changes of registrations. They may show that this node has lost its own registration. After a restore,
+// the revision of the registration may have been used again.
 func (n *Node) onNodes(c Changes) {
 	n.change(func() {
 		n.roster.applyNodes(n.keys, c, time.Now())
 		n.anew = n.anew || c.Restored
 		for _, e := range c.Events {
-			if e.Key == n.keys.Node(n.self.Name) && n.present && (e.Deleted || e.Created != n.self.Incarnation) && e.Changed > n.self.Incarnation {
+			if e.Key == n.keys.Node(n.self.Name) && n.present && (e.Deleted || e.Created != n.self.Incarnation) && e.Changed >= n.self.Incarnation {
 				n.present = false
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"troupe/transport/peers"
 )
 
@@ -41,7 +43,7 @@ func TestClusterCertificates(t *testing.T) {
 		}
 	}
 	for _, node := range []string{"a", "b"} {
-		if _, err := peers.LoadCerts("prod", node, peers.Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, node+".pem"), Key: filepath.Join(dir, node+".key")}); err != nil {
+		if _, err := peers.LoadCerts("prod", node, peers.Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, node+".pem"), Key: filepath.Join(dir, node+".key")}, zerolog.Nop()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -126,7 +126,12 @@ func (e *EtcdUse) open(ctx context.Context) (*etcd.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.TLS.Certificates = []tls.Certificate{pair}
+		o.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			if renewed, err := tls.LoadX509KeyPair(e.Cert, e.Key); err == nil {
+				return &renewed, nil
+			}
+			return &pair, nil // the files are being replaced
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, syncedMax)
 	defer cancel()

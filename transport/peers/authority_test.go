@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rs/zerolog"
 )
 
 func authority(t *testing.T, cluster string, nodes ...string) (dir string) {
@@ -33,11 +35,11 @@ func TestAuthority(t *testing.T) {
 		long := strings.Repeat("a", 63)
 		for _, name := range []string{"prod", "P-1", "0", "127", long} {
 			dir := authority(t, name, name, "b")
-			c, err := LoadCerts(name, name, files(dir, name))
+			c, err := LoadCerts(name, name, files(dir, name), zerolog.Nop())
 			if err != nil {
 				t.Fatal(err)
 			}
-			cert := c.own.Leaf
+			cert := c.now.own.Leaf
 			if got := cert.URIs[0].String(); got != "troupe://"+name+"/"+name || !slices.Equal(cert.DNSNames, []string{name + ".example"}) || cert.IPAddresses[0].String() != "10.0.0.1" {
 				t.Errorf("%s, %v, %v", got, cert.DNSNames, cert.IPAddresses)
 			}
@@ -68,7 +70,7 @@ func TestAuthorityOfAnotherCluster(t *testing.T) {
 	if err := sign(dir, "a", ca, forged); err != nil {
 		t.Fatal(err)
 	}
-	_, err = LoadCerts("prod", "a", files(dir, "a"))
+	_, err = LoadCerts("prod", "a", files(dir, "a"), zerolog.Nop())
 	if invalid := new(x509.CertificateInvalidError); !errors.As(err, invalid) || invalid.Reason != x509.CANotAuthorizedForThisName {
 		t.Error(err)
 	}
@@ -93,30 +95,62 @@ func TestLoadCerts(t *testing.T) {
 		} {
 			f := good
 			c.change(&f)
-			if _, err := LoadCerts(c.cluster, c.node, f); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := LoadCerts(c.cluster, c.node, f, zerolog.Nop()); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v", c.want, err)
 			}
 		}
-		if _, err := LoadCerts("prod", "a", good); err != nil {
+		if _, err := LoadCerts("prod", "a", good, zerolog.Nop()); err != nil {
 			t.Error(err)
 		}
 		if runtime.GOOS != "windows" {
 			if err := os.Chmod(good.Key, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := LoadCerts("prod", "a", good); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			if _, err := LoadCerts("prod", "a", good, zerolog.Nop()); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 				t.Errorf("a key that others can read: %v", err)
 			}
 			_ = os.Chmod(good.Key, 0o600)
 		}
 		time.Sleep(11 * 365 * 24 * time.Hour)
-		if _, err := LoadCerts("prod", "a", good); err == nil || !strings.Contains(err.Error(), "expired") {
+		if _, err := LoadCerts("prod", "a", good, zerolog.Nop()); err == nil || !strings.Contains(err.Error(), "expired") {
 			t.Errorf("after eleven years: %v", err)
 		}
 	})
 }
 
 // No file is overwritten, and no key remains without its certificate.
+// A renewed certificate is used for the next connection. Files that cannot be used change nothing.
+func TestRenewedCertificate(t *testing.T) {
+	dir := authority(t, "prod", "a")
+	f := files(dir, "a")
+	c, err := LoadCerts("prod", "a", f, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := c.current()
+	if c.current() != first {
+		t.Error("files that have not changed were read again")
+	}
+	later := func(d time.Duration) {
+		if err := os.Chtimes(f.Cert, time.Time{}, time.Now().Add(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Remove(f.Cert), os.Remove(f.Key), os.WriteFile(f.Cert, []byte("half"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if later(time.Hour); c.current() != first {
+		t.Error("files that cannot be used replaced the certificate")
+	}
+	if err := errors.Join(os.Remove(f.Cert), Issue(dir, "a", nil)); err != nil {
+		t.Fatal(err)
+	}
+	later(2 * time.Hour)
+	if now := c.current(); now == first || now.own.Leaf.SerialNumber.Cmp(first.own.Leaf.SerialNumber) == 0 {
+		t.Error("the renewed certificate is not used")
+	}
+}
+
 func TestNothingIsOverwritten(t *testing.T) {
 	dir := authority(t, "prod", "a")
 	before, err := tls.LoadX509KeyPair(files(dir, "a").Cert, files(dir, "a").Key)

@@ -6,13 +6,30 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/messages/lazy"
 	"troupe/transport/tlsconf"
 )
 
-// Certs contains the certificate of a node and the authority of its cluster. It is immutable.
+// Certs contains the certificate of a node and the authority of its cluster. It reads its files again when they change,
+// so a renewed certificate is used for new connections. Any goroutine may call its methods.
 type Certs struct {
+	cluster, node string
+	files         Files
+	log           zerolog.Logger
+
+	mu    sync.Mutex
+	now   *credentials
+	times [3]time.Time // when the files of now, or files that could not be used, were changed
+}
+
+// credentials is what the files contain. It is immutable.
+type credentials struct {
 	cluster string
 	own     tls.Certificate
 	roots   *x509.CertPool
@@ -27,8 +44,45 @@ const fileMax = 1 << 20
 var errNoCertificate = errors.New("peers: no certificate of the cluster")
 
 // LoadCerts reads a node's files. It returns an error if the files belong to another cluster or node, or do not fit
-// together.
-func LoadCerts(cluster, node string, f Files) (*Certs, error) {
+// together. It logs when the files have changed.
+func LoadCerts(cluster, node string, f Files, log zerolog.Logger) (*Certs, error) {
+	c := &Certs{cluster: cluster, node: node, files: f, log: log, times: f.changed()}
+	var err error
+	c.now, err = load(cluster, node, f)
+	return c, err
+}
+
+// changed returns the modification times of the files.
+func (f Files) changed() (times [3]time.Time) {
+	for i, name := range []string{f.CA, f.Cert, f.Key} {
+		if info, err := os.Stat(name); err == nil {
+			times[i] = info.ModTime()
+		}
+	}
+	return times
+}
+
+// current returns the credentials for a new connection. If changed files cannot be used, it returns the former
+// credentials.
+func (c *Certs) current() *credentials {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	times := c.files.changed()
+	if times == c.times {
+		return c.now
+	}
+	c.times = times
+	renewed, err := load(c.cluster, c.node, c.files)
+	if err != nil {
+		c.log.Error().Err(err).Msg("changed certificates of the cluster cannot be used: the former ones stay in use")
+		return c.now
+	}
+	c.now = renewed
+	c.log.Info().Time("not_after", renewed.own.Leaf.NotAfter).Msg("certificate of the cluster renewed")
+	return renewed
+}
+
+func load(cluster, node string, f Files) (*credentials, error) {
 	var text [3][]byte
 	for i, file := range []struct{ name, secret string }{{f.CA, ""}, {f.Cert, ""}, {f.Key, "this private key"}} {
 		var err error
@@ -36,7 +90,7 @@ func LoadCerts(cluster, node string, f Files) (*Certs, error) {
 			return nil, fmt.Errorf("peers: %w", err)
 		}
 	}
-	c := &Certs{cluster: cluster, roots: x509.NewCertPool()}
+	c := &credentials{cluster: cluster, roots: x509.NewCertPool()}
 	if !c.roots.AppendCertsFromPEM(text[0]) {
 		return nil, fmt.Errorf("peers: %s has no certificate", f.CA)
 	}
@@ -55,7 +109,7 @@ func LoadCerts(cluster, node string, f Files) (*Certs, error) {
 }
 
 // verify checks the certificate that a peer has presented, and returns the name of its node.
-func (c *Certs) verify(shown []*x509.Certificate, use x509.ExtKeyUsage) (node string, err error) {
+func (c *credentials) verify(shown []*x509.Certificate, use x509.ExtKeyUsage) (node string, err error) {
 	if len(shown) == 0 {
 		return "", errNoCertificate
 	}
@@ -76,8 +130,9 @@ func (c *Certs) verify(shown []*x509.Certificate, use x509.ExtKeyUsage) (node st
 
 // client returns the configuration for a connection to a node. If another node answers, the error is errOther.
 func (c *Certs) client(node string) *tls.Config {
-	return c.config(func(s tls.ConnectionState) error {
-		named, err := c.verify(s.PeerCertificates, x509.ExtKeyUsageServerAuth)
+	now := c.current()
+	return now.config(func(s tls.ConnectionState) error {
+		named, err := now.verify(s.PeerCertificates, x509.ExtKeyUsageServerAuth)
 		if err == nil && named != node {
 			return fmt.Errorf("%w: %s, not %s", errOther, named, node)
 		}
@@ -91,8 +146,9 @@ var errOther = errors.New("peers: another node is at this address")
 // server returns the configuration of a server. The server calls refused for each peer that is not a node of the
 // cluster.
 func (c *Certs) server(refused func(error)) *tls.Config {
-	return c.config(func(s tls.ConnectionState) error {
-		_, err := c.verify(s.PeerCertificates, x509.ExtKeyUsageClientAuth)
+	now := c.current()
+	return now.config(func(s tls.ConnectionState) error {
+		_, err := now.verify(s.PeerCertificates, x509.ExtKeyUsageClientAuth)
 		if err != nil {
 			refused(err)
 		}
@@ -102,7 +158,7 @@ func (c *Certs) server(refused func(error)) *tls.Config {
 
 // config makes both sides verify certificates with verify, because the names in them are names of nodes and not of
 // hosts.
-func (c *Certs) config(verify func(tls.ConnectionState) error) *tls.Config {
+func (c *credentials) config(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.own}, NextProtos: []string{"h2"},
 		InsecureSkipVerify: true, ClientAuth: tls.RequestClientCert, VerifyConnection: verify, SessionTicketsDisabled: true,

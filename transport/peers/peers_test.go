@@ -45,7 +45,7 @@ func certs(t testing.TB, of string, nodes ...string) (all []*Certs) {
 		if err := Issue(dir, node, nil); err != nil {
 			t.Fatal(err)
 		}
-		c, err := LoadCerts(of, node, files(dir, node))
+		c, err := LoadCerts(of, node, files(dir, node), zerolog.Nop())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func settings(t testing.TB, network func(node byte) transport.Network, secure bo
 		s.a.Certs, s.b.Certs, s.c.Certs = all[0], all[1], all[2]
 		all = certs(t, "prod", "a") // the same names, signed by another authority
 		s.stranger.Certs = all[0]
-		s.stranger.Certs.roots = s.a.Certs.roots
+		s.stranger.Certs.now.roots = s.a.Certs.now.roots
 	}
 	return s
 }
@@ -196,11 +196,12 @@ func TestStrangers(t *testing.T) {
 	virtual(t, true, func(t *testing.T, n *memnet.Network, s setting) {
 		asked := 0
 		b := start(t, s.b, doer(func(context.Context, messages.Request) (any, error) { asked++; return nil, nil }), addrB, 7)
-		none, test, host := *s.a.Certs, *s.a.Certs, *s.a.Certs
-		none.own = tls.Certificate{}
-		test.own = certs(t, "test", "a")[0].own
-		host.own = hostCert(t)
-		for i, c := range []*Certs{&none, &test, &host} {
+		shows := func(own tls.Certificate) *Certs {
+			c := s.a.Certs
+			return &Certs{files: c.files, times: c.times, now: &credentials{cluster: c.now.cluster, roots: c.now.roots, own: own}}
+		}
+		test := shows(certs(t, "test", "a")[0].now.own)
+		for i, c := range []*Certs{shows(tls.Certificate{}), test, shows(hostCert(t))} {
 			o := s.a
 			o.Certs = c
 			err := hello(t, client(t, o), node("b", b.addr))
@@ -214,7 +215,7 @@ func TestStrangers(t *testing.T) {
 		}
 		// In the other direction, the listener is not a node of this cluster.
 		o := s.c
-		o.Certs = &test
+		o.Certs = test
 		o.Node = "b"
 		b.stop()
 		start(t, o, nothing, addrB, 7)
