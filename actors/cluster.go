@@ -160,8 +160,8 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 	return answer, err
 }
 
-// askLeader asks the leader. If the process of the leader has gone, its registration remains for some seconds: then
-// askLeader waits until another node leads, or ctx ends.
+// askLeader asks the leader. If the process of the leader has gone, its registration remains for some seconds. If the
+// leader has resigned, this node may not know it yet. In both cases askLeader waits until another node leads, or ctx ends.
 func (c *Cluster) askLeader(ctx context.Context, q messages.Request) (any, error) {
 	c.asking.Add(1)
 	defer c.asking.Add(-1)
@@ -174,7 +174,7 @@ func (c *Cluster) askLeader(ctx context.Context, q messages.Request) (any, error
 			return c.local.Do(ctx, q)
 		}
 		answer, err := c.call(ctx, leader, q)
-		if !errors.Is(err, coord.ErrRefused) || c.asking.Load() > askingMax {
+		if !errors.Is(err, coord.ErrRefused) && !isCode(err, messages.Unavailable) || c.asking.Load() > askingMax {
 			return answer, err
 		}
 		select {
@@ -266,7 +266,7 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 		}
 	}
 	answer, err := c.tryCreate(ctx, f.ID, location, create)
-	if err != nil { // another attempt may have created it
+	if isCode(err, messages.FleetCapacityExceeded) || isCode(err, messages.Internal) || isCode(err, messages.Conflict) { // another attempt may have created it
 		_, _, found, _ := c.members.Owner(ctx, made, true)
 		if found || isCode(err, messages.Conflict) {
 			if other, there, otherErr := c.created(ctx, made, create); there {

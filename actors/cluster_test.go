@@ -260,7 +260,7 @@ func (m *member) Claim(g *messages.GameSession, made [32]byte, done func(error))
 }
 
 // End implements fleet.Directory.
-func (m *member) End(id messages.GameSessionID) {
+func (m *member) End(id messages.GameSessionID, _ bool) {
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
 	if m.c.games[id] == m {
@@ -598,6 +598,21 @@ func TestALeaderThatIsGoneIsAwaited(t *testing.T) {
 		if took := <-took; took < 6*time.Second || took > 6*time.Second+300*time.Millisecond {
 			t.Errorf("answered after %v, and the next node led after 6s", took)
 		}
+	})
+}
+
+// A node that has resigned says so before the others know: their calls wait for the next leader, as if it had gone.
+func TestALeaderThatHasResignedIsAwaited(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		c.locked(func() { c.nodes[0].refuses = messages.Errorf(messages.Unavailable, "node a does not lead") })
+		answered := make(chan error, 1)
+		go func() {
+			_, err := at(c, c.nodes[2], messages.CreateAlias{Name: "one", Message: "none"})
+			answered <- err
+		}()
+		time.Sleep(time.Second)
+		c.nodes[1].lead()
+		assert.NoError(c, <-answered)
 	})
 }
 

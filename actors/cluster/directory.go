@@ -46,6 +46,7 @@ type ownGame struct {
 	state   claimState
 	changed int64     // revision of the record, if state is claimed
 	over    bool      // the game session has ended, so the record must be deleted
+	refused bool      // its creation was refused: a caller may ask for it again
 	since   time.Time // time of the last request without an answer; the request may take effect for unsureTime
 }
 
@@ -108,7 +109,7 @@ func (d *Directory) Claim(g *messages.GameSession, fingerprint [32]byte, done fu
 		if own.changed, own.record.Incarnation = changed, incarnation; err == nil {
 			own.state = claimed
 		} else {
-			own.state, own.over, own.since = unsure, true, time.Now()
+			own.state, own.over, own.refused, own.since = unsure, true, true, time.Now()
 		}
 		if own.over {
 			d.tellEnded()
@@ -192,11 +193,11 @@ func (d *Directory) read(ctx context.Context, tag coord.Tag) (g ownGame, found b
 }
 
 // End implements fleet.Directory.
-func (d *Directory) End(id messages.GameSessionID) {
+func (d *Directory) End(id messages.GameSessionID, created bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if own := d.own[coord.TagOf(id)]; own != nil && !own.over {
-		own.over = true
+		own.over, own.refused = true, !created
 		d.tellEnded()
 	}
 }
@@ -249,7 +250,9 @@ func (d *Directory) deleteGroup(group map[coord.Tag]ownGame) bool {
 		}
 		when = append(when, coord.Unchanged(d.o.Keys.Game(tag), own.changed))
 		changes = append(changes, coord.Delete(d.o.Keys.Game(tag)), coord.Delete(d.o.Keys.HostGame(d.o.Node, tag)))
-		changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: own.record, Ended: time.Now()})))
+		if !own.refused {
+			changes = append(changes, coord.Put(d.o.Keys.Gone(tag), coord.Encode(coord.Gone{Game: own.record, Ended: time.Now()})))
+		}
 	}
 	if len(when) == 0 {
 		return all

@@ -128,7 +128,7 @@ func (l *library) end(n *shelf, id messages.GameSessionID) {
 	delete(n.runs, id)
 	delete(n.began, id)
 	n.mu.Unlock()
-	n.d.End(id)
+	n.d.End(id, true)
 }
 
 // keys returns the keys below the cluster's prefix that begin with one of the given words.
@@ -269,6 +269,26 @@ func TestANodeReturns(t *testing.T) {
 		time.Sleep(time.Minute)
 		if keys := l.keys("game", "host"); len(keys) > 0 {
 			t.Errorf("left: %q", keys)
+		}
+	})
+}
+
+// A claim whose answer is lost is refused, although its record is written. A retry of the same request finds neither that
+// record nor the end of a game session that nobody had.
+func TestARefusedClaimLeavesNothing(t *testing.T) {
+	withLibrary(t, func(l *library) {
+		a := l.nodes[0]
+		a.client.SetFaults(clustertest.Faults{Answers: true})
+		if err := l.claimed(a, id(1)); !errors.Is(err, &messages.Error{Code: messages.Internal}) {
+			t.Fatal(err)
+		}
+		a.client.SetFaults(clustertest.Faults{})
+		time.Sleep(time.Minute)
+		if keys := l.keys("game", "host", "gone"); len(keys) > 0 {
+			t.Errorf("left: %q", keys)
+		}
+		if err := l.claimed(a, id(1)); err != nil {
+			t.Errorf("the retry: %v", err)
 		}
 	})
 }

@@ -283,7 +283,7 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.occupy(e, -1)
 	e.fleet.shown.over(e)
 	if e.claim == claimed || e.claim == claiming {
-		gs.o.Directory.End(e.id)
+		gs.o.Directory.End(e.id, e.storage != forgotten)
 	}
 	gs.storeChange(e)
 	gs.tellFreed(e)

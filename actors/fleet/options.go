@@ -75,8 +75,9 @@ type Directory interface {
 	// code messages.Conflict if another node has claimed the game session, and messages.Internal if the result is
 	// unknown.
 	Claim(g *messages.GameSession, fingerprint [32]byte, done func(error))
-	// End says that a game session has ended. The game session may not have been recorded yet.
-	End(id messages.GameSessionID)
+	// End says that a game session has ended. The game session may not have been recorded yet. created is false if its
+	// creation was refused.
+	End(id messages.GameSessionID, created bool)
 }
 
 // Defaults of Options.

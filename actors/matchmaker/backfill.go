@@ -41,10 +41,12 @@ func (r seatsRead) OnDeadLetter() {
 // onAskedBackfill first reads the seats, because the sender may know of changes that have not been reported
 // to the Manager yet.
 func (m *Manager) onAskedBackfill(c *stage.Context, q stage.Request[messages.StartMatchBackfill, *messages.Ticket]) {
-	if m.games[q.Request.Session] == nil {
+	g := m.games[q.Request.Session]
+	if g == nil {
 		m.onStartBackfill(c, q)
 		return
 	}
+	g.reads++
 	self := c.Self()
 	m.placer.Seats(messages.AwaitSeats{ID: q.Request.Session}, func(r messages.SeatsReport, err error) { self.Tell(seatsRead{q, r, err}) })
 }
@@ -52,7 +54,11 @@ func (m *Manager) onAskedBackfill(c *stage.Context, q stage.Request[messages.Sta
 // onSeatsRead does not call watch. The AwaitSeats of onAskedBackfill has ended the pending AwaitSeats of
 // watch; the handler of its answer calls watch.
 func (m *Manager) onSeatsRead(c *stage.Context, r seatsRead) {
-	if g := m.games[r.request.Request.Session]; g != nil && r.err == nil {
+	g := m.games[r.request.Request.Session]
+	if g != nil {
+		g.reads = max(0, g.reads-1)
+	}
+	if g != nil && r.err == nil {
 		g.seats, g.version = &r.Seats, r.Version
 		for i := range r.Asks {
 			m.onBackfillRequested(c, g, &r.Asks[i])

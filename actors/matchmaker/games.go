@@ -32,6 +32,7 @@ type game struct {
 	due      alarm               // calls review
 	failed   time.Time           // when the latest backfill ticket failed; zero if none has
 	starting bool                // an automatic ticket is being committed
+	reads    int                 // AwaitSeats of onAskedBackfill that are not answered
 	data     string              // latest matchmaker data sent to the game session; "" if unknown
 }
 
@@ -73,7 +74,7 @@ func (m *Manager) onSeatsReported(c *stage.Context, g *game, r messages.SeatsRep
 		g.seats, g.version = &r.Seats, r.Version
 		switch {
 		case r.Seats.Over:
-		case first || changed || len(r.Asks) > 0:
+		case first || changed || len(r.Asks) > 0 || g.reads > 0: // a read of this Manager ends its watch
 			m.watch(c, g)
 		default: // another leader of the cluster watches it too; asked at once, the two would displace each other without end
 			m.watchLater(c, g)

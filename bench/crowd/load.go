@@ -47,7 +47,7 @@ func (n *node) claim(ctx context.Context, g *messages.GameSession) error {
 // end ends the oldest game session of a node.
 func (n *node) end() {
 	if len(n.games) > 0 {
-		n.directory.End(n.games[0])
+		n.directory.End(n.games[0], true)
 		n.games = n.games[1:]
 		n.live.Add(-1)
 	}

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -63,8 +64,8 @@ func EncodeAnswer(q messages.Request, a any, err error) []byte {
 
 // EncodeError encodes the error of a request that failed or could not be decoded.
 func EncodeError(err error) []byte {
-	refusal, ok := err.(*messages.Error)
-	if !ok {
+	var refusal *messages.Error
+	if !errors.As(err, &refusal) {
 		refusal = messages.Errorf(messages.Internal, "%v", err)
 	}
 	body, err := json.Marshal(answer[any]{Error: refusal}, out, jsontext.AllowInvalidUTF8(true))

@@ -331,7 +331,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a claim stays without a game", promise: "CL-210",
-		file: "actors/cluster/directory.go", changes: []change{{"own.state, own.over, own.since = unsure, true, time.Now()\n\t\t}\n\t\tif own.over {", "own.state, own.since = unsure, time.Now()\n\t\t}\n\t\tif own.over {"}},
+		file: "actors/cluster/directory.go", changes: []change{{"own.state, own.over, own.refused, own.since = unsure, true, true, time.Now()\n\t\t}\n\t\tif own.over {", "own.state, own.since = unsure, time.Now()\n\t\t}\n\t\tif own.over {"}},
 		pkg: inCluster, run: "TestDirectorySeeds",
 	},
 	{
