@@ -61,7 +61,7 @@ func printDrain(out io.Writer, who string, d *ops.DrainState) {
 		return
 	}
 	left := time.Duration(d.GraceSeconds * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(out, "draining: %s left; game sessions that have not ended in %v are terminated\n", games, left)
+	fmt.Fprintf(out, "%s is draining: %s left; game sessions that have not ended in %v are terminated\n", who, games, left)
 }
 
 // count returns a number with its noun.

@@ -88,10 +88,10 @@ var documented = map[string][]command{
 	"nodes": {
 		{text: "troupe dev --nodes 3", host: true},
 		{text: "troupe client --bots 12 --duration 10s", want: `^bots 12, failed 0, connections lost 0`},
-		{text: "troupe admin nodes", want: `^[a-z0-9-]+ +live `},
-		{text: "troupe admin sessions --status ACTIVE", want: `^GAME SESSION `},
+		{text: "troupe admin nodes", want: `^dev-3 +live +\S+ +us-east-1 `},
+		{text: "troupe admin sessions --status ACTIVE", want: `^fleet-dev/gsess-.* ACTIVE .* dev-[123] `},
 		{text: "troupe top --once", want: `  3 nodes$`},
-		{text: "troupe admin drain dev-3", want: `^draining: `},
+		{text: "troupe admin drain dev-3", want: `^dev-3 is draining: `},
 	},
 	"etcd": {
 		{text: "troupe etcd --name a --dir /var/lib/troupe/etcd", etcd: true},
@@ -401,6 +401,10 @@ func (r *reader) moved(line string) string {
 		} else {
 			line += " --announce addresses.json"
 		}
+	// the documents show it for the default address, as the host is started on it there
+	case words[0] == "troupe" && (words[1] == "top" || len(words) > 2 && slices.Contains([]string{"admin nodes", "admin sessions", "admin drain"}, words[1]+" "+words[2])) &&
+		!strings.Contains(line, "--endpoint"):
+		line += " --endpoint " + r.addrs.APIURL
 	// the documents show it as for AWS, without an endpoint
 	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url") && os.Getenv("AWS_ENDPOINT_URL") == "":
 		line += " --region us-east-1 --no-sign-request --endpoint-url " + r.addrs.APIURL

@@ -82,7 +82,9 @@ var details = map[string]string{
 	"top": "Keys: r, w, t and p sort by rate, queue, round trip and players; tab shows both lists, game sessions or players; " +
 		"space looks at once; q ends it.\n\n" +
 		"troupe top\ntroupe top --sort rtt --endpoint https://games.example.com:8443\ntroupe top --once --sort queue --limit 10",
-	"admin drain": "troupe admin drain --grace 20m\ntroupe admin drain --show\ntroupe admin drain --cancel",
+	"admin drain":  "troupe admin drain --grace 20m\ntroupe admin drain --show\ntroupe admin drain --cancel\ntroupe admin drain host-b",
+	"admin nodes":  "troupe admin nodes\ntroupe admin nodes --json",
+	"admin forget": "If the node still runs, its players lose their games.\n\ntroupe admin forget host-b",
 
 	"bench run":      "troupe bench relay-25x8 --report out",
 	"bench list":     "troupe bench list",

@@ -73,6 +73,9 @@ func tryNext(troupe string, cfg *host.Config, a host.Announcement, page bool) []
 	if page {
 		return []string{adminLine(troupe, cfg, a, "sessions"), adminLine(troupe, cfg, a, "events --follow"), aws}
 	}
+	if cfg.Cluster.Name != "" {
+		return []string{client + " --bots 4", adminLine(troupe, cfg, a, "nodes"), aws}
+	}
 	return []string{client + " --bots 4", client, aws}
 }
 

@@ -42,7 +42,7 @@ type Node struct {
 	Locations    []string   `json:"locations"`
 	GameSessions int        `json:"gameSessions"`
 	Players      int        `json:"players"`
-	Room         int        `json:"room"`       // number of game sessions that can start now, added up over fleets and locations
+	Room         int        `json:"room"`       // number of game sessions that can start now, added up over fleets and locations; 0 if it drains or is not live
 	LagSeconds   *float64   `json:"lagSeconds"` // how late its watch of etcd was last; null if unknown
 }
 
@@ -114,9 +114,7 @@ func (c *Console) ask(ctx context.Context, node, method, path string, values url
 		Method: method, Path: path, Query: values.Encode(), By: who.name, Acts: who.role >= Operator,
 	})
 	if err != nil {
-		p := refused(err)
-		p.node = node
-		return a, p
+		return a, refused(err)
 	}
 	return a, nil
 }
@@ -241,6 +239,9 @@ func (c *Console) nodes(w http.ResponseWriter, r *http.Request, q query) *proble
 			a := &answers[i]
 			n.GameSessions, n.Players, n.Room, n.LagSeconds = a.GameSessions, a.Players, a.Room, a.LagSeconds
 			n.Draining, n.Why = n.Draining || a.Draining, cmp.Or(a.Why, n.Why)
+		}
+		if n.Draining || n.State != "live" {
+			n.Room = 0
 		}
 		all = append(all, n)
 	}

@@ -18,6 +18,7 @@ type overview struct {
 	Node    string    `json:"node"` // the node that answers; empty without a cluster
 	// Nodes is the number of nodes whose figures are added up; 0 without a cluster. Latencies are those of the slowest.
 	Nodes         int              `json:"nodes"`
+	SilentNodes   []string         `json:"silentNodes"` // nodes that did not answer; their figures are missing
 	UptimeSeconds float64          `json:"uptimeSeconds"`
 	Draining      bool             `json:"draining"`
 	Players       map[string]int64 `json:"players"`      // by state
@@ -117,7 +118,7 @@ func (c *Console) sample() *overview {
 func (c *Console) look() *overview {
 	n := c.o.Counters
 	o := &overview{
-		At: time.Now().UTC(), Version: c.o.Version, Node: c.nodeName(), UptimeSeconds: math.Floor(time.Since(c.began).Seconds()), Draining: n.Draining.Load() > 0,
+		At: time.Now().UTC(), Version: c.o.Version, Node: c.nodeName(), SilentNodes: []string{}, UptimeSeconds: math.Floor(time.Since(c.began).Seconds()), Draining: n.Draining.Load() > 0,
 		Players: values(&n.Players), GameSessions: values(&n.GameSessions), Connections: values(&n.Connections),
 		Totals: totals{
 			MessagesIn: n.MessagesIn.Total(), MessagesDelivered: n.Delivered.Total(), BytesIn: n.BytesIn.Total(), BytesOut: n.BytesOut.Total(),

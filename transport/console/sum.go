@@ -7,15 +7,15 @@ import (
 )
 
 // sampleAll returns the overview of all nodes of the cluster, or of this host if it has no cluster. A node that does
-// not answer is left out.
+// not answer is named instead.
 func (c *Console) sampleAll(ctx context.Context) *overview {
 	own := c.sample()
 	if c.o.Cluster == nil {
 		return own
 	}
-	others, _ := gather[overview](ctx, c, http.MethodGet, "overview", query{})
+	others, silent := gather[overview](ctx, c, http.MethodGet, "overview", query{})
 	sum := *own
-	sum.Nodes = 1 + len(others)
+	sum.Nodes, sum.SilentNodes = 1+len(others), silent
 	for _, counts := range []*map[string]int64{&sum.Players, &sum.GameSessions, &sum.Connections, &sum.Drops} {
 		*counts = maps.Clone(*counts)
 	}

@@ -115,7 +115,7 @@ func TestADrainOfAnotherNode(t *testing.T) {
 		time.Sleep(time.Second)
 		for i := range c.all {
 			n := c.nodes(i)[g.Node]
-			if !n.Draining || n.Leads {
+			if !n.Draining || n.Leads || n.Room != 0 {
 				t.Errorf("host %d shows %+v", i, n)
 			}
 		}
@@ -124,7 +124,7 @@ func TestADrainOfAnotherNode(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		assert.Equal(c, "drains", c.nodes((at + 1) % 3)[g.Node].Draining, false)
-		if status, body := other.act("GET", "/drain?node=node-9"); status != http.StatusNotFound {
+		if status, body := other.act("GET", "/drain?node=node-9"); status != http.StatusNotFound || !strings.Contains(body, `"node":"`+other.node.name+`"`) {
 			t.Errorf("%d %s", status, body)
 		}
 	})

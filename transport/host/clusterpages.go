@@ -88,6 +88,9 @@ func shownNode(v *cluster.View, m *cluster.Member) console.Node {
 		shown.Why = "it is not registered, and does not answer"
 	case cluster.Lost:
 		shown.Why = "it was declared lost: its game sessions are TERMINATED"
+		if m.Draining {
+			shown.Why, shown.Draining = "it ended while it was draining", false
+		}
 	}
 	return shown
 }

@@ -81,7 +81,7 @@ export function gameSession(body, query, page) {
         ["Players", `${g.players} / ${g.maxPlayers}`],
         ["Takes players", g.acceptsPlayers ? "yes" : "no"],
         ["Fleet", g.fleetId],
-        ["Location", g.location],
+        ["Location", g.location], ...ofNodes(["Node", g.node]),
         ["Address", g.address],
         ["Script", g.scriptVersion],
         ["Creator", g.creatorId],

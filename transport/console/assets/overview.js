@@ -1,6 +1,6 @@
 // overview.js: the first page, live.
 import { h, show, number, brief, bytes, duration, facts } from "./dom.js";
-import { stream, listen } from "./api.js";
+import { stream, listen, silence } from "./api.js";
 
 const width = 240;
 const height = 48;
@@ -39,20 +39,22 @@ export function overview(body) {
       const whole = duration(o.latency[what][part]);
       return recent.latency[what] && o.latency[what].count > 0 ? `${duration(recent.latency[what][part])} (${whole})` : whole;
     };
+    const slowest = o.nodes > 1 ? " Of the slowest node." : "";
     const p = o.players;
     const g = o.gameSessions;
     const connections = Object.entries(o.connections).filter(([, n]) => n > 0).map(([k, n]) => `${number(n)} ${k}`).join(", ");
     show(body,
+      o.silentNodes.length ? h("p", { class: "notice" }, silence(o.silentNodes)) : null,
       h("div", { class: "cards" },
         card("Players", number(p.attached), `${number(p.detached)} detached · ${number(p.reserved)} reserved`, stream.history.map((x) => x.players.attached)),
         card("Game sessions", number(g.ACTIVE ?? g.active ?? 0), `${number(sum(g))} in all states`, stream.history.map((x) => x.gameSessions.ACTIVE ?? x.gameSessions.active ?? 0)),
         card("Messages in", brief(r.messagesIn) + " /s", bytes(r.bytesIn) + "/s", per("messagesIn")),
         card("Messages delivered", brief(r.messagesDelivered) + " /s", bytes(r.bytesOut) + "/s", per("messagesDelivered")),
-        card("Processor", (r.cpu * 100).toFixed(1) + " %", `of one; the host has ${o.process.processors}`, per("cpu")),
+        card("Processor", (r.cpu * 100).toFixed(1) + " %", `of one; ${o.nodes > 1 ? `the ${o.nodes} nodes have` : "the host has"} ${o.process.processors}`, per("cpu")),
         card("Memory", bytes(o.process.residentBytes || o.process.heapBytes), `${bytes(o.process.heapBytes)} heap`, stream.history.map((x) => x.process.residentBytes || x.process.heapBytes))),
       h("div", { class: "columns" },
         h("section", { class: "panel" }, h("h2", {}, "Since the start"), facts([
-          ["Running for", duration(o.uptimeSeconds)],
+          [o.node ? `Node ${o.node} running for` : "Running for", duration(o.uptimeSeconds)],
           ["Messages in", number(o.totals.messagesIn)],
           ["Messages delivered", number(o.totals.messagesDelivered)],
           ["Logins", number(o.totals.logins)],
@@ -70,7 +72,7 @@ export function overview(body) {
           ["Connections", connections || "none"],
         ])),
         h("section", { class: "panel" }, h("h2", {}, "Time, at most"),
-          h("p", { class: "hint" }, recent.seconds ? `Of the last ${duration(recent.seconds)}; in brackets since the start of the host.` : "Since the start of the host."), facts([
+          h("p", { class: "hint" }, recent.seconds ? `Of the last ${duration(recent.seconds)}; in brackets since the start of the host.${slowest}` : `Since the start of the host.${slowest}`), facts([
             ["Login, half of them", took("login", "p50Seconds")],
             ["Login, 99 %", took("login", "p99Seconds")],
             ["Resume, half of them", took("resume", "p50Seconds")],

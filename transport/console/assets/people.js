@@ -1,11 +1,13 @@
 // people.js: players who play, one player, connections that have ended, bans.
 import { h, show, duration, time, table, facts, clip, section, filters, words, choice, count, toPlayer } from "./dom.js";
-import { get, mayAct } from "./api.js";
+import { get, mayAct, ofNodes, silence } from "./api.js";
 import { every } from "./refresh.js";
 import { kick, ban, lift } from "./actions.js";
 import { linkTo, playerColumns } from "./gamesessions.js";
 
-const columns = [...playerColumns.slice(0, 1), ["Game session", (p) => linkTo(p.gameSessionId)], ...playerColumns.slice(1)];
+const onNode = () => ofNodes(["Node", (x) => x.node]);
+const columns = () => [...playerColumns.slice(0, 1), ["Game session", (p) => linkTo(p.gameSessionId)], ...onNode(), ...playerColumns.slice(1)];
+const without = (names) => (names.length ? h("p", { class: "notice" }, silence(names)) : null);
 
 export function players(body, query, page) {
   const who = words("who", "", "ann");
@@ -20,8 +22,8 @@ export function players(body, query, page) {
     h("p", { class: "hint" }, "Those who play now. A player id leads to all that is known of that player, also of player sessions that are over, and why."), list);
   const load = async () => {
     const found = await get("connections", { sort: sort.value, limit: 100 });
-    show(list, count(found.matched, "player", "players", found.connections.length),
-      found.silent ? h("p", { class: "hint" }, `Without the players of ${found.silent === 1 ? "a game session that does not answer" : found.silent + " game sessions that do not answer"}: a script runs without end there.`) : null, table("Players", columns, found.connections, "Nobody plays at the moment."));
+    show(list, without(found.silentNodes), count(found.matched, "player", "players", found.connections.length),
+      found.silent ? h("p", { class: "hint" }, `Without the players of ${found.silent === 1 ? "a game session that does not answer" : found.silent + " game sessions that do not answer"}: a script runs without end there.`) : null, table("Players", columns(), found.connections, "Nobody plays at the moment."));
   };
   const timer = every(3000, load, page.problem, list);
   return timer.stop;
@@ -38,6 +40,7 @@ const closedColumns = [
   ["Peer", (x) => (x.peer ? String(x.peer) : ""), "number"],
   ["Connection", (x) => x.transport + " · " + x.address],
 ];
+const closedOn = () => [...closedColumns.slice(0, 2), ...onNode(), ...closedColumns.slice(2)];
 
 export function closed(body, query, page) {
   const who = words("who", query.get("player") || "", "ann");
@@ -48,8 +51,8 @@ export function closed(body, query, page) {
   show(body, filters([["Player id", who], ["Closed by", side]], search), h("p", { class: "hint" }, "The host remembers the last 1,000 connections that have ended."), list);
   const load = async () => {
     const found = await get("connections/closed", { player: who.value.trim(), by: side.value, limit: 100 });
-    show(list, count(found.matched, "connection", "connections", found.connections.length),
-      table("Closed connections", closedColumns, found.connections, who.value.trim() || side.value !== "any" ? "No connection that has ended matches." : "No connection has ended yet."));
+    show(list, without(found.silentNodes), count(found.matched, "connection", "connections", found.connections.length),
+      table("Closed connections", closedOn(), found.connections, who.value.trim() || side.value !== "any" ? "No connection that has ended matches." : "No connection has ended yet."));
   };
   const timer = every(3000, load, page.problem, list);
   return timer.stop;
@@ -71,8 +74,8 @@ export function player(body, query, page) {
       ]), mayAct() ? h("div", { class: "actions" },
         seats ? h("button", { type: "button", class: "danger quiet", onclick: () => kick(id, "", timer.now) }, "Kick") : null,
         banned ? h("button", { type: "button", class: "quiet", onclick: () => lift(id, timer.now) }, "Lift the ban") : h("button", { type: "button", class: "danger quiet", onclick: () => ban(id, timer.now) }, "Ban")) : null),
-      section("Player sessions, the newest first", table("Player sessions", columns.slice(1), sessions.players, "No player session has this player id.")),
-      section("Connections that have ended", table("Closed connections", closedColumns.filter(([name]) => name !== "Player"), ended.connections, "None of the last 1,000 connections that ended was this player's.")));
+      section("Player sessions, the newest first", table("Player sessions", columns().slice(1), sessions.players, "No player session has this player id.")),
+      section("Connections that have ended", table("Closed connections", closedOn().filter(([name]) => name !== "Player"), ended.connections, "None of the last 1,000 connections that ended was this player's.")));
   };
   const timer = every(3000, load, page.problem, body);
   return timer.stop;

@@ -24,10 +24,11 @@ func logger(log zerolog.Logger) (*zap.Logger, *atomic.Bool) {
 }
 
 // silenced are messages without useful information. The first two appear at every start: one port is enough, because
-// nodes have a separate connection for watches. The last one repeats the error of Start.
+// nodes have a separate connection for watches. A new member says the third one until its first snapshot. The last one
+// repeats the error of Start.
 var silenced = []string{
 	"Running http and grpc server on single port. This is not recommended for production.", "simple token is not cryptographically signed",
-	"bootstrap failed",
+	"failed to update storage version", "bootstrap failed",
 }
 
 // Enabled implements zapcore.Core.
