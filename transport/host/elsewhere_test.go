@@ -94,6 +94,11 @@ func TestALoginAtAnotherHost(t *testing.T) {
 			c.all[other].node.directory = old
 		}()
 		unknown := "psess-01234567-89ab-cdef-0123-456789abcdef-abcdefghijklmnop"
+		if at := c.all[other].node.elsewhere(messages.PlayerSessionID(unknown)); at.RetryAfter == 0 || at.Over != 0 {
+			c.Errorf("while nodes register: %+v", at)
+		}
+		time.Sleep(rebuildMax)
+		reads.n.Store(0)
 		for _, id := range []string{unknown, unknown, "psess-01234567-89ab-cdef-0123-456789abcdef", "x"} {
 			_, err := client.Dial(c.Context(), c.options(other, id, &dials))
 			if !errors.Is(err, client.ErrGameOver) || !errors.Is(err, client.ErrRefused) {
