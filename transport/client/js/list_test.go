@@ -60,7 +60,7 @@ var withoutCounterpart = map[string]string{
 		TestAFastHandshakeRepeatsUntilItIsAnswered TestSecureFastCarriesMessages TestSecureFastRepeats TestSecureFastAnsweredByWebSocket
 		TestASecureFastThatFailsLeavesTheLoginAlone TestSecureFastLeavesNothing TestResumption TestWatch TestNATChangesThePort
 		TestTheFastChannelFallsBackWhileUDPIsBlocked TestMoveReportsTheFastChannelDown
-		TestUDPComesBack`,
+		TestUDPComesBack TestADroppedConnectionReportsNoFailureOfItsFastChannel`,
 	"this client has no KCP":                                 `TestAuto TestAutoComesBack TestTransportNames TestALateAnswerOverKCPAttaches`,
 	"the platform has the WebSocket and checks certificates": `TestSocketReads TestSocketRefuses TestCloseFrame TestCertificate`,
 	"events are calls, not a channel that a program may leave full": `TestCloseDoesNotWaitForTheProgram TestMoveWithEventsWaiting
