@@ -21,8 +21,9 @@ type creator struct {
 
 // creations holds the recent creations of one creator, oldest first.
 type creations struct {
-	made []creation
-	keep time.Duration
+	made   []creation
+	keep   time.Duration
+	stored bool // only in a Leader: there may be a record
 }
 
 type creation struct {

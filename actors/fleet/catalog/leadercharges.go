@@ -23,7 +23,9 @@ type chargeRecord struct {
 const (
 	chargesWaiting   = 1000        // maximum number of charges of one creator that wait for the store
 	chargeSweepEvery = time.Minute // how often creators whose period is over are forgotten
-	chargeSweepMax   = 50          // maximum number of records that are deleted in one transaction
+	chargeSweepAgain = time.Second // how soon a sweep goes on if it has left records
+	chargeSweepMax   = 100         // maximum number of records that are deleted in one sweep
+	chargeSweepGroup = 50          // maximum number of records that are deleted in one transaction
 )
 
 // chargesDue tells a Leader to forget the creators whose period is over.
@@ -37,7 +39,7 @@ func chargeKey(who creator) ledger.Key {
 
 func (l *Leader) restoreCharges() error {
 	return load(l.Catalog, store.Charge, func(r *chargeRecord) string { return chargeKey(creator{r.Fleet, r.Creator}).ID }, func(r *chargeRecord) {
-		l.setCharges(creator{r.Fleet, r.Creator}, &creations{made: r.Made, keep: r.Keep})
+		l.setCharges(creator{r.Fleet, r.Creator}, &creations{made: r.Made, keep: r.Keep, stored: true})
 	})
 }
 
@@ -59,6 +61,7 @@ func (l *Leader) onCharge(r stage.Request[messages.ChargeCreator, stage.None]) {
 			if next == nil {
 				return ledger.Entry{}, err
 			}
+			next.stored = true
 			record := store.Put(store.Charge, chargeKey(who).ID, chargeRecord{q.FleetID, q.CreatorID, next.keep, next.made})
 			return ledger.Entry{Changes: []store.Change{record}, Apply: func() { l.setCharges(who, next) }}, nil
 		}})
@@ -83,7 +86,7 @@ func (l *Leader) charged(q messages.ChargeCreator) (*creations, error) {
 	}
 	next := &creations{keep: limit.Period}
 	if now := l.creators.made[creator{q.FleetID, q.CreatorID}]; now != nil {
-		next.made = slices.Clone(now.made)
+		next.made, next.stored = slices.Clone(now.made), now.stored
 	}
 	next.forget(limit.Period, l.context.Now())
 	i := slices.IndexFunc(next.made, func(c creation) bool { return c.For == q.For })
@@ -100,20 +103,28 @@ func (l *Leader) charged(q messages.ChargeCreator) (*creations, error) {
 	return next, nil
 }
 
-// sweepCharges forgets the creators whose period is over, and deletes their records. If the store refuses that, the next
-// Leader does it.
+// sweepCharges forgets the creators whose period is over, and deletes their records. Deletions share the store with
+// placements, so a sweep that finds too many leaves the rest to the next one, which then comes sooner. If the store
+// refuses a deletion, the next Leader does it.
 func (l *Leader) sweepCharges() {
 	var over []store.Change
+	next := chargeSweepEvery
 	for who, c := range l.creators.made {
-		if key := chargeKey(who); l.ledger.Free(key) {
-			if c.forget(c.keep, l.context.Now()); len(c.made) == 0 {
-				delete(l.creators.made, who)
-				over = append(over, store.Delete(key.Kind, key.ID))
-			}
+		key := chargeKey(who)
+		if c.forget(c.keep, l.context.Now()); len(c.made) > 0 || !l.ledger.Free(key) {
+			continue
 		}
+		if c.stored {
+			if len(over) == chargeSweepMax {
+				next = chargeSweepAgain
+				continue
+			}
+			over = append(over, store.Delete(key.Kind, key.ID))
+		}
+		delete(l.creators.made, who)
 	}
-	for group := range slices.Chunk(over, chargeSweepMax) {
+	for group := range slices.Chunk(over, chargeSweepGroup) {
 		l.ledger.CommitAsync(group...)
 	}
-	l.context.After(chargeSweepEvery, chargesDue{})
+	l.context.After(next, chargesDue{})
 }
