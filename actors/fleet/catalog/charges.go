@@ -21,13 +21,15 @@ type creator struct {
 
 // creations holds the recent creations of one creator, oldest first.
 type creations struct {
-	made []creation
-	keep time.Duration
+	older  []bucket // only in a Leader: creations before those in made
+	made   []creation
+	keep   time.Duration
+	stored bool // only in a Leader: there may be a record
 }
 
 type creation struct {
-	At  time.Time
-	For string `json:",omitempty"` // only in a Leader: names the game session
+	at  time.Time
+	tag tag // only in a Leader: names the game session
 }
 
 // withoutPolicy is the limit for a fleet without a ResourceCreationLimitPolicy.
@@ -105,7 +107,7 @@ func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) 
 		made = new(creations)
 		c.made[who] = made
 	}
-	made.made, made.keep = append(made.made, creation{At: at}), l.Period
+	made.made, made.keep = append(made.made, creation{at: at}), l.Period
 	c.sweep(at)
 }
 
@@ -134,7 +136,7 @@ func (c *creators) sweep(now time.Time) {
 // forget drops the creations that are older than the period.
 func (m *creations) forget(period time.Duration, now time.Time) {
 	n := 0
-	for n < len(m.made) && now.Sub(m.made[n].At) >= period {
+	for n < len(m.made) && now.Sub(m.made[n].at) >= period {
 		n++
 	}
 	m.made = slices.Delete(m.made, 0, n)
