@@ -153,47 +153,60 @@ func (a *answered) Header() http.Header         { return a.header }
 func (a *answered) WriteHeader(status int)      { a.status = status }
 func (a *answered) Write(b []byte) (int, error) { return a.body.Write(b) }
 
-// gather asks the other nodes for a path at the same time, and decodes their answers. silent are the names of those
-// that do not answer.
-func gather[T any](ctx context.Context, c *Console, method, path string, q query) (all []T, silent []string) {
-	silent = []string{}
-	if c.o.Cluster == nil {
-		return nil, silent
-	}
+// askOthers asks the other nodes for a path at the same time. The answer of one that does not answer is nil.
+func (c *Console) askOthers(ctx context.Context, method, path string, q query) (names []string, answers []*coord.ConsoleAnswer) {
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()
-	names := c.others()
-	answers := make([]*T, len(names))
+	names = c.others()
+	answers = make([]*coord.ConsoleAnswer, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
 		asked.Go(func() {
-			a, p := c.ask(ctx, name, method, path, q.values, q.who)
-			one := new(T)
-			if p == nil && a.Status == http.StatusOK && json.Unmarshal(a.Body, one) == nil {
-				answers[i] = one
+			if a, p := c.ask(ctx, name, method, path, q.values, q.who); p == nil {
+				answers[i] = &a
 			}
 		})
 	}
 	asked.Wait()
+	return names, answers
+}
+
+// gather asks the other nodes for a path at the same time, and decodes their answers. silent are the names of those
+// that do not answer.
+func gather[T any](ctx context.Context, c *Console, method, path string, q query) (all []T, silent []string) {
+	silent = []string{}
+	names, answers := c.askOthers(ctx, method, path, q)
 	for i, a := range answers {
-		if a == nil {
+		var one T
+		if a == nil || a.Status != http.StatusOK || json.Unmarshal(a.Body, &one) != nil {
 			silent = append(silent, names[i])
 			continue
 		}
-		all = append(all, *a)
+		all = append(all, one)
 	}
 	return all, silent
 }
 
-// everywhere does an action on the other nodes too, unless another node has passed it on.
-func (c *Console) everywhere(r *http.Request, q query, path string) *problem {
+// everywhere does an action on the other nodes too, unless another node has passed it on. It returns the answers of
+// those that have done it. Nodes that answer NotFound had nothing to do. The problem names the nodes that have failed.
+func (c *Console) everywhere(r *http.Request, q query, path string) (done []*coord.ConsoleAnswer, p *problem) {
 	if q.text("node") != "" {
-		return nil
+		return nil, nil
 	}
-	if _, silent := gather[struct{}](r.Context(), c, r.Method, path, q); len(silent) > 0 {
-		return refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(silent, ", ")+": do it again")
+	var failed []string
+	names, answers := c.askOthers(r.Context(), r.Method, path, q)
+	for i, a := range answers {
+		switch {
+		case a != nil && a.Status == http.StatusOK:
+			done = append(done, a)
+		case a == nil || a.Status != http.StatusNotFound:
+			failed = append(failed, names[i])
+		}
 	}
-	return nil
+	if len(failed) > 0 {
+		p = refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(failed, ", ")+": do it again")
+	}
+	return done, p
 }
 
 // node describes this node.

@@ -133,7 +133,10 @@ func TestADrainOfAnotherNode(t *testing.T) {
 // A ban at one host is in force at all.
 func TestABanOfACluster(t *testing.T) {
 	seeing(t, 2, func(c *hosts) {
-		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60"); status != 200 {
+		for range 4 { // on both
+			c.reserve(c.create(0), "eve")
+		}
+		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60"); status != 200 || !strings.Contains(body, `"kicked":4,"silent":0`) {
 			t.Fatal(body)
 		}
 		for _, h := range c.all {
@@ -144,6 +147,48 @@ func TestABanOfACluster(t *testing.T) {
 		}
 		for _, h := range c.all {
 			assert.Equal(c, "bans", len(operations{h.Host}.Bans()), 0)
+		}
+	})
+}
+
+// A ban is lifted at a host that does not have it.
+func TestABanThatOnlyAnotherNodeHas(t *testing.T) {
+	seeing(t, 2, func(c *hosts) {
+		other := c.all[1].node.name
+		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60&node="+other); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		assert.Equal(c, "bans", len(operations{c.all[0].Host}.Bans()), 0)
+		for _, want := range []int{http.StatusOK, http.StatusNotFound} {
+			if status, body := c.all[0].act("DELETE", "/bans?player=eve"); status != want {
+				t.Errorf("%d %s", status, body)
+			}
+			assert.Equal(c, "bans", len(operations{c.all[1].Host}.Bans()), 0)
+		}
+	})
+}
+
+// A ban removes the player even if one node does not answer, and the answer names that node.
+func TestABanWhileANodeIsSilent(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		g := c.create(0)
+		time.Sleep(time.Second)
+		owner, other := c.owner(g)
+		silent := c.all[3-owner-other]
+		player, err := c.all[owner].dial(c.reserve(g, "eve"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent.node.server.Close()
+		status, body := c.all[other].act("POST", "/bans?player=eve&seconds=60")
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "not on "+silent.node.name) || strings.Count(body, "{") != 1 {
+			t.Errorf("%d %s", status, body)
+		}
+		time.Sleep(time.Second)
+		select {
+		case <-player.Done():
+		default:
+			t.Error("the player is still in the game")
 		}
 	})
 }
