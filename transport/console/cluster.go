@@ -89,14 +89,20 @@ func (c *Console) elsewhere(w http.ResponseWriter, r *http.Request, q query) (do
 	case c.o.Cluster == nil:
 		return true, errNoCluster
 	}
-	return true, c.passOn(w, r, q, node)
+	return true, c.passOn(w, r, q, node, false)
 }
 
-// passOn has another node answer a request.
-func (c *Console) passOn(w http.ResponseWriter, r *http.Request, q query, node string) *problem {
-	a, p := c.ask(r.Context(), node, r.Method, strings.TrimPrefix(r.URL.Path, prefix), q.values, q.who)
+// passOn has another node answer a request. reported says that this node reports the action, not the other one.
+func (c *Console) passOn(w http.ResponseWriter, r *http.Request, q query, node string, reported bool) *problem {
+	a, p := c.ask(r.Context(), node, r.Method, strings.TrimPrefix(r.URL.Path, prefix), q, reported)
 	if p != nil {
 		return p
+	}
+	if a.Status >= http.StatusBadRequest {
+		var said shownProblem
+		if json.Unmarshal(a.Body, &said) == nil {
+			return &problem{status: a.Status, code: said.Code, message: said.Message, node: cmp.Or(said.Node, node)}
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.Status)
@@ -104,14 +110,14 @@ func (c *Console) passOn(w http.ResponseWriter, r *http.Request, q query, node s
 	return nil
 }
 
-func (c *Console) ask(ctx context.Context, node, method, path string, values url.Values, who caller) (coord.ConsoleAnswer, *problem) {
-	values = url.Values(http.Header(values).Clone())
+func (c *Console) ask(ctx context.Context, node, method, path string, q query, reported bool) (coord.ConsoleAnswer, *problem) {
+	values := url.Values(http.Header(q.values).Clone())
 	if values == nil {
 		values = url.Values{}
 	}
 	values.Set("node", node)
 	a, err := c.o.Cluster.Ask(ctx, node, coord.AskConsole{
-		Method: method, Path: path, Query: values.Encode(), By: who.name, Acts: who.role >= Operator,
+		Method: method, Path: path, Query: values.Encode(), By: q.who.name, Acts: q.who.role >= Operator, Reported: reported,
 	})
 	if err != nil {
 		p := refused(err)
@@ -125,7 +131,7 @@ func (c *Console) ask(ctx context.Context, node, method, path string, values url
 func (c *Console) Answer(ctx context.Context, q coord.AskConsole) coord.ConsoleAnswer {
 	a := &answered{header: http.Header{}, status: http.StatusOK}
 	r := (&http.Request{Method: q.Method, URL: &url.URL{Path: prefix + q.Path, RawQuery: q.Query}, Header: http.Header{}, RemoteAddr: "another node"}).WithContext(ctx)
-	who := caller{name: q.By, role: Reader}
+	who := caller{name: q.By, role: Reader, reported: q.Reported}
 	if q.Acts {
 		who.role = Operator
 	}
@@ -162,7 +168,7 @@ func (c *Console) askOthers(ctx context.Context, method, path string, q query) (
 	var asked sync.WaitGroup
 	for i, name := range names {
 		asked.Go(func() {
-			if a, p := c.ask(ctx, name, method, path, q.values, q.who); p == nil {
+			if a, p := c.ask(ctx, name, method, path, q, true); p == nil {
 				answers[i] = &a
 			}
 		})
@@ -275,7 +281,7 @@ func (c *Console) forget(w http.ResponseWriter, r *http.Request, q query) *probl
 	case leader == "":
 		return &problem{status: http.StatusServiceUnavailable, code: "Unavailable", message: "no node of the cluster leads at the moment: try again"}
 	case leader != c.nodeName() && q.text("node") == "":
-		return c.passOn(w, r, q, leader)
+		return c.passOn(w, r, q, leader, true)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), forgetMax)
 	defer cancel()

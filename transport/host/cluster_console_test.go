@@ -193,6 +193,54 @@ func TestABanWhileANodeIsSilent(t *testing.T) {
 	})
 }
 
+// Each action is reported once, by the node that answers the operator, with the result that the operator gets.
+func TestReportsOfACluster(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		g := c.create(0)
+		_, other := c.owner(g)
+		lead := leader(c)
+		follower, another := (lead+1)%3, c.all[(lead+2)%3].node.name
+		for _, one := range []struct {
+			at           int
+			method, path string
+			status       int
+			want         string
+		}{
+			{0, "POST", "/bans?player=eve&seconds=60", http.StatusOK, `"action":"ban player","target":"eve","by":"this machine","result":"done"`},
+			{1, "DELETE", "/bans?player=eve", http.StatusOK, `"action":"lift ban","target":"eve","by":"this machine","result":"done"`},
+			{2, "POST", "/bans?player=eve&seconds=60&node=node-0", http.StatusOK, `"action":"ban player","target":"eve","by":"this machine","result":"done"`},
+			{follower, "POST", "/nodes/forget?id=" + another, http.StatusBadRequest, `"action":"forget node","target":"` + another + `","by":"this machine","result":"InvalidRequest"`},
+			{other, "POST", "/players?player=ann&gameSession=none", http.StatusNotFound, `"result":"NotFound"`},
+			{other, "POST", "/players?player=ann&gameSession=" + url.QueryEscape(string(g.ID)), http.StatusOK, `"action":"create player session"`},
+		} {
+			before := c.actions()
+			if status, body := c.all[one.at].act(one.method, one.path); status != one.status {
+				t.Errorf("%s: %d %s", one.path, status, body)
+			}
+			time.Sleep(time.Second)
+			if all := c.actions()[len(before):]; len(all) != 1 || !strings.Contains(all[0], one.want) {
+				t.Errorf("%s: %q", one.path, all)
+			}
+		}
+	})
+}
+
+// actions returns the events about actions of all hosts, in the order of their times.
+func (c *hosts) actions() (all []string) {
+	for i := range c.all {
+		for _, e := range page[struct{ Events []string }](c, i, "/events/recent").Events {
+			if strings.Contains(e, "OperatorAction") {
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		at := func(e string) string { _, at, _ := strings.Cut(e, `"time":`); return at }
+		return strings.Compare(at(a), at(b))
+	})
+	return all
+}
+
 // Readers of one host's events get those of all hosts, each once.
 func TestEventsOfACluster(t *testing.T) {
 	seeing(t, 3, func(c *hosts) {
