@@ -46,8 +46,13 @@ type Node struct {
 	LagSeconds   *float64   `json:"lagSeconds"` // how late its watch of etcd was last; null if unknown
 }
 
-// askMax is how long the console waits for each other node.
-const askMax = time.Second
+const (
+	// askMax is how long the console waits for each other node.
+	askMax = time.Second
+	// askPlayersMax is askMax for the players of all game sessions. It is longer than answerMax, because the other
+	// node waits that long for a game session that does not respond.
+	askPlayersMax = 3 * time.Second
+)
 
 // local answers for this host alone.
 func (c *Console) local() messages.Doer {
@@ -161,7 +166,11 @@ func (a *answered) Write(b []byte) (int, error) { return a.body.Write(b) }
 
 // askOthers asks the other nodes for a path at the same time. The answer of one that does not answer is nil.
 func (c *Console) askOthers(ctx context.Context, method, path string, q query) (names []string, answers []*coord.ConsoleAnswer) {
-	ctx, cancel := context.WithTimeout(ctx, askMax)
+	most := askMax
+	if path == "top" || path == "connections" {
+		most = askPlayersMax
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	names = c.others()
 	answers = make([]*coord.ConsoleAnswer, len(names))
