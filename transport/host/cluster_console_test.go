@@ -3,6 +3,7 @@ package host
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/transport/console"
@@ -310,5 +312,39 @@ func TestLogsOfACluster(t *testing.T) {
 		if status, _, text = other.call("GET", path+"&format=text", ""); status != http.StatusServiceUnavailable {
 			t.Errorf("%d %q", status, text)
 		}
+	})
+}
+
+// A slow reader gets the whole log of a game session on another node. It is followed for a limited time.
+func TestASlowReaderOfALogOfACluster(t *testing.T) {
+	seeing(t, 2, func(c *hosts) {
+		g := c.create(0)
+		time.Sleep(time.Second)
+		owner, other := c.owner(g)
+		writer := c.all[owner].logs.Open(g.ID)
+		for range 20 {
+			for range 20 {
+				writer.Write(script.Line{Text: strings.Repeat("x", 1000)})
+			}
+			time.Sleep(time.Second)
+		}
+		began := time.Now()
+		log, _, err := c.all[other].node.logElsewhere(c.Context(), g.ID, 0, 3*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 1000)
+		if _, err := io.ReadFull(log, first); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Second)
+		rest, err := io.ReadAll(log)
+		if all := string(first) + string(rest); err != nil || strings.Count(all, strings.Repeat("x", 1000)) != 400 {
+			t.Errorf("%v after %d bytes", err, len(all))
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		writer.Close()
 	})
 }
