@@ -8,6 +8,7 @@ type AskConsole struct {
 	Method, Path, Query string
 	By                  string // name of the caller, for logs and events
 	Acts                bool   // the caller may act
+	Reported            bool   // the asking node reports the action, so the asked one does not
 }
 
 // ConsoleAnswer is the answer to AskConsole.

@@ -51,6 +51,8 @@ type caller struct {
 	csrf    string      // token that a browser must send with an action; empty for callers that are not browsers
 	expires time.Time   // when the login expires; zero means never
 	still   func() bool // reports whether the login still exists; nil for a caller without a login
+	// reported says that another node has passed the request on, and reports the action
+	reported bool
 }
 
 // stays reports whether a caller with a long-running request may continue to read.

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"runtime/pprof"
@@ -91,7 +92,7 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 	if p != nil {
 		return p
 	}
-	k, p := c.kickFrom(r.Context(), player, messages.GameSessionID(q.text("gameSession")), messages.ByOperator(short(q.who.name), reason))
+	k, p := c.kickFrom(r.Context(), c.o.Backend, player, messages.GameSessionID(q.text("gameSession")), messages.ByOperator(short(q.who.name), reason), answerMax)
 	if p == nil && k == (kicked{}) {
 		p = refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" has no seat there")
 	}
@@ -109,11 +110,11 @@ type kicked struct {
 }
 
 // kickFrom removes a player from a game session. If game is empty, it removes the player from all game
-// sessions.
-func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game messages.GameSessionID, reason string) (k kicked, p *problem) {
+// sessions that backend has. It waits that long for each of them.
+func (c *Console) kickFrom(ctx context.Context, backend messages.Doer, player messages.PlayerID, game messages.GameSessionID, reason string, wait time.Duration) (k kicked, p *problem) {
 	games := []messages.GameSessionID{game}
 	if game == "" {
-		records, err := messages.Do(ctx, c.o.Backend, messages.PlayerSessionQuery{PlayerID: player})
+		records, err := messages.Do(ctx, backend, messages.PlayerSessionQuery{PlayerID: player})
 		if err != nil {
 			return k, refused(err)
 		}
@@ -125,8 +126,8 @@ func (c *Console) kickFrom(ctx context.Context, player messages.PlayerID, game m
 		}
 	}
 	for _, id := range games {
-		soon, cancel := context.WithTimeout(ctx, answerMax)
-		n, err := messages.Do(soon, c.o.Backend, messages.KickPlayer{GameSession: id, Player: player, Reason: reason})
+		soon, cancel := context.WithTimeout(ctx, wait)
+		n, err := messages.Do(soon, backend, messages.KickPlayer{GameSession: id, Player: player, Reason: reason})
 		cancel()
 		switch {
 		case isSilent(ctx, err):
@@ -162,12 +163,20 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)
 	}
-	if p := c.everywhere(r, q, "bans"); p != nil || q.text("node") != "" { // who asks kicks
-		return cmp.Or(p, answer(w, struct{}{}))
+	// Each node removes the player from its own game sessions, so that a node that does not answer hinders no other.
+	wait := answerMax
+	if q.text("node") != "" {
+		wait = askMax / 4
 	}
-	k, p := c.kickFrom(r.Context(), player, "", b.Cause())
-	if p != nil {
+	answers, notEverywhere := c.everywhere(r, q, "bans")
+	k, p := c.kickFrom(r.Context(), c.local(), player, "", b.Cause(), wait)
+	if p = cmp.Or(p, notEverywhere); p != nil {
 		return p
+	}
+	for _, a := range answers {
+		var there kicked
+		_ = json.Unmarshal(a.Body, &there) // without them, both are 0
+		k.Kicked, k.Silent = k.Kicked+there.Kicked, k.Silent+there.Silent
 	}
 	return answer(w, struct {
 		ban
@@ -181,10 +190,11 @@ func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *prob
 	if err != nil {
 		return refused(err)
 	}
-	if p := c.everywhere(r, q, "bans"); p != nil {
+	lifted, p := c.everywhere(r, q, "bans")
+	if p != nil {
 		return p
 	}
-	if !there && q.text("node") == "" {
+	if !there && len(lifted) == 0 {
 		return refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" is not banned")
 	}
 	return answer(w, struct{}{})

@@ -196,6 +196,14 @@ func TestADrainHasAGrace(t *testing.T) {
 	}
 }
 
+// Without a cluster, a refusal names no node.
+func TestARefusalWithoutACluster(t *testing.T) {
+	w := newWorld(t, false)
+	if a := w.want(404, "UnknownPath", "GET", "/admin/v1/none", ""); strings.Contains(a.Body.String(), `"node"`) {
+		t.Error(a.Body)
+	}
+}
+
 // Actions on other pages of the host are reported like actions of the console.
 func TestOtherPagesReportActions(t *testing.T) {
 	w := newWorld(t, true)

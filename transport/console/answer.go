@@ -26,7 +26,13 @@ type problem struct {
 }
 
 func (c *Console) write(w http.ResponseWriter, p *problem) {
-	writeJSON(w, p.status, map[string]string{"code": p.code, "message": p.message, "node": cmp.Or(p.node, c.nodeName())})
+	writeJSON(w, p.status, shownProblem{p.code, p.message, cmp.Or(p.node, c.nodeName())})
+}
+
+type shownProblem struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Node    string `json:"node,omitempty"` // empty without a cluster
 }
 
 func invalid(format string, args ...any) *problem {
@@ -279,7 +285,7 @@ func (c *Console) handle(w http.ResponseWriter, r *http.Request, to route, who c
 			return p
 		}
 	}
-	if to.name != "" {
+	if to.name != "" && !who.reported {
 		defer func() { c.report(r, to.name, q, p) }()
 	}
 	if p == nil {

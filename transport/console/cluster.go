@@ -46,8 +46,13 @@ type Node struct {
 	LagSeconds   *float64   `json:"lagSeconds"` // how late its watch of etcd was last; null if unknown
 }
 
-// askMax is how long the console waits for each other node.
-const askMax = time.Second
+const (
+	// askMax is how long the console waits for each other node.
+	askMax = time.Second
+	// askPlayersMax is askMax for the players of all game sessions. It is longer than answerMax, because the other
+	// node waits that long for a game session that does not respond.
+	askPlayersMax = 3 * time.Second
+)
 
 // local answers for this host alone.
 func (c *Console) local() messages.Doer {
@@ -89,14 +94,20 @@ func (c *Console) elsewhere(w http.ResponseWriter, r *http.Request, q query) (do
 	case c.o.Cluster == nil:
 		return true, errNoCluster
 	}
-	return true, c.passOn(w, r, q, node)
+	return true, c.passOn(w, r, q, node, false)
 }
 
-// passOn has another node answer a request.
-func (c *Console) passOn(w http.ResponseWriter, r *http.Request, q query, node string) *problem {
-	a, p := c.ask(r.Context(), node, r.Method, strings.TrimPrefix(r.URL.Path, prefix), q.values, q.who)
+// passOn has another node answer a request. reported says that this node reports the action, not the other one.
+func (c *Console) passOn(w http.ResponseWriter, r *http.Request, q query, node string, reported bool) *problem {
+	a, p := c.ask(r.Context(), node, r.Method, strings.TrimPrefix(r.URL.Path, prefix), q, reported)
 	if p != nil {
 		return p
+	}
+	if a.Status >= http.StatusBadRequest {
+		var said shownProblem
+		if json.Unmarshal(a.Body, &said) == nil {
+			return &problem{status: a.Status, code: said.Code, message: said.Message, node: cmp.Or(said.Node, node)}
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.Status)
@@ -104,14 +115,14 @@ func (c *Console) passOn(w http.ResponseWriter, r *http.Request, q query, node s
 	return nil
 }
 
-func (c *Console) ask(ctx context.Context, node, method, path string, values url.Values, who caller) (coord.ConsoleAnswer, *problem) {
-	values = url.Values(http.Header(values).Clone())
+func (c *Console) ask(ctx context.Context, node, method, path string, q query, reported bool) (coord.ConsoleAnswer, *problem) {
+	values := url.Values(http.Header(q.values).Clone())
 	if values == nil {
 		values = url.Values{}
 	}
 	values.Set("node", node)
 	a, err := c.o.Cluster.Ask(ctx, node, coord.AskConsole{
-		Method: method, Path: path, Query: values.Encode(), By: who.name, Acts: who.role >= Operator,
+		Method: method, Path: path, Query: values.Encode(), By: q.who.name, Acts: q.who.role >= Operator, Reported: reported,
 	})
 	if err != nil {
 		return a, refused(err)
@@ -123,7 +134,7 @@ func (c *Console) ask(ctx context.Context, node, method, path string, values url
 func (c *Console) Answer(ctx context.Context, q coord.AskConsole) coord.ConsoleAnswer {
 	a := &answered{header: http.Header{}, status: http.StatusOK}
 	r := (&http.Request{Method: q.Method, URL: &url.URL{Path: prefix + q.Path, RawQuery: q.Query}, Header: http.Header{}, RemoteAddr: "another node"}).WithContext(ctx)
-	who := caller{name: q.By, role: Reader}
+	who := caller{name: q.By, role: Reader, reported: q.Reported}
 	if q.Acts {
 		who.role = Operator
 	}
@@ -151,47 +162,64 @@ func (a *answered) Header() http.Header         { return a.header }
 func (a *answered) WriteHeader(status int)      { a.status = status }
 func (a *answered) Write(b []byte) (int, error) { return a.body.Write(b) }
 
-// gather asks the other nodes for a path at the same time, and decodes their answers. silent are the names of those
-// that do not answer.
-func gather[T any](ctx context.Context, c *Console, method, path string, q query) (all []T, silent []string) {
-	silent = []string{}
-	if c.o.Cluster == nil {
-		return nil, silent
+// askOthers asks the other nodes for a path at the same time. The answer of one that does not answer is nil.
+func (c *Console) askOthers(ctx context.Context, method, path string, q query) (names []string, answers []*coord.ConsoleAnswer) {
+	most := askMax
+	if path == "top" || path == "connections" {
+		most = askPlayersMax
 	}
-	ctx, cancel := context.WithTimeout(ctx, askMax)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	names := c.others()
-	answers := make([]*T, len(names))
+	names = c.others()
+	answers = make([]*coord.ConsoleAnswer, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
 		asked.Go(func() {
-			a, p := c.ask(ctx, name, method, path, q.values, q.who)
-			one := new(T)
-			if p == nil && a.Status == http.StatusOK && json.Unmarshal(a.Body, one) == nil {
-				answers[i] = one
+			if a, p := c.ask(ctx, name, method, path, q, true); p == nil {
+				answers[i] = &a
 			}
 		})
 	}
 	asked.Wait()
+	return names, answers
+}
+
+// gather asks the other nodes for a path at the same time, and decodes their answers. silent are the names of those
+// that do not answer.
+func gather[T any](ctx context.Context, c *Console, method, path string, q query) (all []T, silent []string) {
+	silent = []string{}
+	names, answers := c.askOthers(ctx, method, path, q)
 	for i, a := range answers {
-		if a == nil {
+		var one T
+		if a == nil || a.Status != http.StatusOK || json.Unmarshal(a.Body, &one) != nil {
 			silent = append(silent, names[i])
 			continue
 		}
-		all = append(all, *a)
+		all = append(all, one)
 	}
 	return all, silent
 }
 
-// everywhere does an action on the other nodes too, unless another node has passed it on.
-func (c *Console) everywhere(r *http.Request, q query, path string) *problem {
+// everywhere does an action on the other nodes too, unless another node has passed it on. It returns the answers of
+// those that have done it. Nodes that answer NotFound had nothing to do. The problem names the nodes that have failed.
+func (c *Console) everywhere(r *http.Request, q query, path string) (done []*coord.ConsoleAnswer, p *problem) {
 	if q.text("node") != "" {
-		return nil
+		return nil, nil
 	}
-	if _, silent := gather[struct{}](r.Context(), c, r.Method, path, q); len(silent) > 0 {
-		return refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(silent, ", ")+": do it again")
+	var failed []string
+	names, answers := c.askOthers(r.Context(), r.Method, path, q)
+	for i, a := range answers {
+		switch {
+		case a != nil && a.Status == http.StatusOK:
+			done = append(done, a)
+		case a == nil || a.Status != http.StatusNotFound:
+			failed = append(failed, names[i])
+		}
 	}
-	return nil
+	if len(failed) > 0 {
+		p = refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(failed, ", ")+": do it again")
+	}
+	return done, p
 }
 
 // node describes this node.
@@ -263,7 +291,7 @@ func (c *Console) forget(w http.ResponseWriter, r *http.Request, q query) *probl
 	case leader == "":
 		return &problem{status: http.StatusServiceUnavailable, code: "Unavailable", message: "no node of the cluster leads at the moment: try again"}
 	case leader != c.nodeName() && q.text("node") == "":
-		return c.passOn(w, r, q, leader)
+		return c.passOn(w, r, q, leader, true)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), forgetMax)
 	defer cancel()

@@ -117,7 +117,11 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	if p != nil {
 		return nil, nil, p
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+	most := 10 * time.Second
+	if r.URL.Query().Has("node") { // another node waits only for askPlayersMax
+		most = askPlayersMax - 500*time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), most)
 	defer cancel()
 	var (
 		mu   sync.Mutex

@@ -66,7 +66,7 @@ func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q 
 			return refused(err)
 		}
 		if g.Node != c.nodeName() {
-			return c.passOn(w, r, q, g.Node)
+			return c.passOn(w, r, q, g.Node, true)
 		}
 	}
 	made, err := messages.Do(r.Context(), c.local(), messages.CreatePlayerSessions{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/coord"
 )
 
 // hanging is a fake host with two game sessions. One of them never responds, because its script does not
@@ -86,6 +87,59 @@ func TestOneSilentGameSessionHidesNoOther(t *testing.T) {
 		}
 		if a := w.want(200, "", "POST", "/admin/v1/players/kick?player=eve&gameSession=hangs", "", csrfHeader, machine); a.Code != http.StatusOK || !strings.Contains(a.Body.String(), `"kicked":0,"silent":1`) {
 			t.Error(a.Body)
+		}
+	})
+}
+
+// twoNodes is a cluster of this node and another one.
+type twoNodes struct {
+	Cluster
+	local messages.Doer
+	other *Console
+}
+
+func (n twoNodes) Name() string         { return "this" }
+func (n twoNodes) Local() messages.Doer { return n.local }
+func (n twoNodes) Nodes() []Node {
+	return []Node{{Name: "other", State: "live"}, {Name: "this", State: "live"}}
+}
+
+func (n twoNodes) Ask(ctx context.Context, _ string, q coord.AskConsole) (coord.ConsoleAnswer, error) {
+	a := n.other.Answer(ctx, q)
+	return a, ctx.Err()
+}
+
+// hungNode is the other node.
+type hungNode struct{ Cluster }
+
+func (hungNode) Name() string         { return "other" }
+func (hungNode) Local() messages.Doer { return new(manyHang) }
+
+// manyHang is a fake host with more game sessions that never respond than are asked at the same time.
+type manyHang struct{ hanging }
+
+func (b *manyHang) Do(ctx context.Context, q messages.Request) (any, error) {
+	if _, is := q.(messages.FindGameSessions); is {
+		found := messages.FoundGameSessions{GameSessions: []*messages.GameSession{{ID: "runs"}}}
+		for range 2*crowdAsked + 1 {
+			found.GameSessions = append(found.GameSessions, &messages.GameSession{ID: "hangs"})
+		}
+		return found, nil
+	}
+	return b.hanging.Do(ctx, q)
+}
+
+// Game sessions that do not respond do not hide the node that runs them.
+func TestSilentGameSessionsHideNoNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for target, want := range map[string]string{"connections": `"matched":2,"silent":10,"silentNodes":[]`, "top": `"gameSessionsSilent":10`} {
+			here, there := newWorld(t, false), newWorld(t, false)
+			there.console.o.Cluster = hungNode{}
+			here.console.o.Cluster = twoNodes{local: new(hanging), other: there.console}
+			a := here.want(200, "", "GET", "/admin/v1/"+target, "")
+			if !strings.Contains(a.Body.String(), want) || !strings.Contains(a.Body.String(), `"silentNodes":[]`) {
+				t.Errorf("%s: %s", target, a.Body)
+			}
 		}
 	})
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/transport/console"
@@ -133,7 +135,10 @@ func TestADrainOfAnotherNode(t *testing.T) {
 // A ban at one host is in force at all.
 func TestABanOfACluster(t *testing.T) {
 	seeing(t, 2, func(c *hosts) {
-		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60"); status != 200 {
+		for range 4 { // on both
+			c.reserve(c.create(0), "eve")
+		}
+		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60"); status != 200 || !strings.Contains(body, `"kicked":4,"silent":0`) {
 			t.Fatal(body)
 		}
 		for _, h := range c.all {
@@ -146,6 +151,96 @@ func TestABanOfACluster(t *testing.T) {
 			assert.Equal(c, "bans", len(operations{h.Host}.Bans()), 0)
 		}
 	})
+}
+
+// A ban is lifted at a host that does not have it.
+func TestABanThatOnlyAnotherNodeHas(t *testing.T) {
+	seeing(t, 2, func(c *hosts) {
+		other := c.all[1].node.name
+		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60&node="+other); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		assert.Equal(c, "bans", len(operations{c.all[0].Host}.Bans()), 0)
+		for _, want := range []int{http.StatusOK, http.StatusNotFound} {
+			if status, body := c.all[0].act("DELETE", "/bans?player=eve"); status != want {
+				t.Errorf("%d %s", status, body)
+			}
+			assert.Equal(c, "bans", len(operations{c.all[1].Host}.Bans()), 0)
+		}
+	})
+}
+
+// A ban removes the player even if one node does not answer, and the answer names that node.
+func TestABanWhileANodeIsSilent(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		g := c.create(0)
+		time.Sleep(time.Second)
+		owner, other := c.owner(g)
+		silent := c.all[3-owner-other]
+		player, err := c.all[owner].dial(c.reserve(g, "eve"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent.node.server.Close()
+		status, body := c.all[other].act("POST", "/bans?player=eve&seconds=60")
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "not on "+silent.node.name) || strings.Count(body, "{") != 1 {
+			t.Errorf("%d %s", status, body)
+		}
+		time.Sleep(time.Second)
+		select {
+		case <-player.Done():
+		default:
+			t.Error("the player is still in the game")
+		}
+	})
+}
+
+// Each action is reported once, by the node that answers the operator, with the result that the operator gets.
+func TestReportsOfACluster(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		g := c.create(0)
+		_, other := c.owner(g)
+		lead := leader(c)
+		follower, another := (lead+1)%3, c.all[(lead+2)%3].node.name
+		for _, one := range []struct {
+			at           int
+			method, path string
+			status       int
+			want         string
+		}{
+			{0, "POST", "/bans?player=eve&seconds=60", http.StatusOK, `"action":"ban player","target":"eve","by":"this machine","result":"done"`},
+			{1, "DELETE", "/bans?player=eve", http.StatusOK, `"action":"lift ban","target":"eve","by":"this machine","result":"done"`},
+			{2, "POST", "/bans?player=eve&seconds=60&node=node-0", http.StatusOK, `"action":"ban player","target":"eve","by":"this machine","result":"done"`},
+			{follower, "POST", "/nodes/forget?id=" + another, http.StatusBadRequest, `"action":"forget node","target":"` + another + `","by":"this machine","result":"InvalidRequest"`},
+			{other, "POST", "/players?player=ann&gameSession=none", http.StatusNotFound, `"result":"NotFound"`},
+			{other, "POST", "/players?player=ann&gameSession=" + url.QueryEscape(string(g.ID)), http.StatusOK, `"action":"create player session"`},
+		} {
+			before := c.actions()
+			if status, body := c.all[one.at].act(one.method, one.path); status != one.status {
+				t.Errorf("%s: %d %s", one.path, status, body)
+			}
+			time.Sleep(time.Second)
+			if all := c.actions()[len(before):]; len(all) != 1 || !strings.Contains(all[0], one.want) {
+				t.Errorf("%s: %q", one.path, all)
+			}
+		}
+	})
+}
+
+// actions returns the events about actions of all hosts, in the order of their times.
+func (c *hosts) actions() (all []string) {
+	for i := range c.all {
+		for _, e := range page[struct{ Events []string }](c, i, "/events/recent").Events {
+			if strings.Contains(e, "OperatorAction") {
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		at := func(e string) string { _, at, _ := strings.Cut(e, `"time":`); return at }
+		return strings.Compare(at(a), at(b))
+	})
+	return all
 }
 
 // Readers of one host's events get those of all hosts, each once.
@@ -217,5 +312,39 @@ func TestLogsOfACluster(t *testing.T) {
 		if status, _, text = other.call("GET", path+"&format=text", ""); status != http.StatusServiceUnavailable {
 			t.Errorf("%d %q", status, text)
 		}
+	})
+}
+
+// A slow reader gets the whole log of a game session on another node. It is followed for a limited time.
+func TestASlowReaderOfALogOfACluster(t *testing.T) {
+	seeing(t, 2, func(c *hosts) {
+		g := c.create(0)
+		time.Sleep(time.Second)
+		owner, other := c.owner(g)
+		writer := c.all[owner].logs.Open(g.ID)
+		for range 20 {
+			for range 20 {
+				writer.Write(script.Line{Text: strings.Repeat("x", 1000)})
+			}
+			time.Sleep(time.Second)
+		}
+		began := time.Now()
+		log, _, err := c.all[other].node.logElsewhere(c.Context(), g.ID, 0, 3*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 1000)
+		if _, err := io.ReadFull(log, first); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Second)
+		rest, err := io.ReadAll(log)
+		if all := string(first) + string(rest); err != nil || strings.Count(all, strings.Repeat("x", 1000)) != 400 {
+			t.Errorf("%v after %d bytes", err, len(all))
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		writer.Close()
 	})
 }

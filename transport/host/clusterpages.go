@@ -217,6 +217,7 @@ func sleep(ctx context.Context, d time.Duration) {
 const (
 	logPartBytes = 256 << 10
 	logPartWait  = time.Second
+	logPartMax   = 10 * time.Second // maximum time for a part of a log from another node
 )
 
 // readLog returns a part of the log of a game session that this node has run.
@@ -245,7 +246,7 @@ func noLog(id messages.GameSessionID, err error) error {
 }
 
 // logElsewhere implements ops.Elsewhere.
-func (n *clusterNode) logElsewhere(ctx context.Context, id messages.GameSessionID, tail int64, follow bool) (io.ReadCloser, bool, error) {
+func (n *clusterNode) logElsewhere(ctx context.Context, id messages.GameSessionID, tail int64, follow time.Duration) (io.ReadCloser, bool, error) {
 	g, err := messages.Do(ctx, n.host.doer(), messages.GameSessionQuery{ID: id})
 	if errors.Is(err, &messages.Error{Code: messages.NotFound}) || err == nil && (g.Node == "" || g.Node == n.name) {
 		return nil, false, fs.ErrNotExist
@@ -258,7 +259,7 @@ func (n *clusterNode) logElsewhere(ctx context.Context, id messages.GameSessionI
 	} else if m.State == cluster.Suspect {
 		return nil, false, messages.Errorf(messages.Internal, "node %s, which has the log, does not answer", g.Node)
 	}
-	l := &remoteLog{ctx: ctx, node: n, name: g.Node, q: coord.ReadLog{ID: id, Tail: tail, Follow: follow}}
+	l := &remoteLog{ctx: ctx, node: n, name: g.Node, until: time.Now().Add(follow), q: coord.ReadLog{ID: id, Tail: tail}}
 	if err := l.next(); err != nil {
 		return nil, false, err
 	}
@@ -270,6 +271,7 @@ type remoteLog struct {
 	ctx   context.Context
 	node  *clusterNode
 	name  string
+	until time.Time // when to stop following
 	q     coord.ReadLog
 	part  []byte
 	end   bool
@@ -277,7 +279,10 @@ type remoteLog struct {
 }
 
 func (l *remoteLog) next() error {
-	part, err := callNode(l.ctx, l.node, l.name, l.q)
+	l.q.Follow = time.Now().Before(l.until)
+	call, cancel := context.WithTimeout(l.ctx, logPartMax)
+	part, err := callNode(call, l.node, l.name, l.q)
+	cancel()
 	switch {
 	case l.ctx.Err() != nil:
 		return context.Cause(l.ctx)

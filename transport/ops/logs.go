@@ -48,10 +48,11 @@ type Logs struct {
 	elsewhere Elsewhere
 }
 
-// Elsewhere opens the log of a game session that another node of a cluster has run. tail and follow are those of
-// coord.ReadLog. The error is fs.ErrNotExist if there is no log, or if that node is lost. Other errors are those of a
-// messages.Error, for example because the node does not answer.
-type Elsewhere func(ctx context.Context, id messages.GameSessionID, tail int64, follow bool) (log io.ReadCloser, whole bool, err error)
+// Elsewhere opens the log of a game session that another node of a cluster has run. tail is that of coord.ReadLog. For
+// the duration of follow, the log does not end before the game session's. ctx is that of the whole download. The error
+// is fs.ErrNotExist if there is no log, or if that node is lost. Other errors are those of a messages.Error, for example
+// because the node does not answer.
+type Elsewhere func(ctx context.Context, id messages.GameSessionID, tail int64, follow time.Duration) (log io.ReadCloser, whole bool, err error)
 
 // NewLogs returns the pages for the logs in a store. base is the URL of the server, for example
 // http://127.0.0.1:8080.
@@ -67,7 +68,8 @@ func (l *Logs) Share(key []byte, elsewhere Elsewhere) { l.key, l.elsewhere = key
 
 // URL returns a signed URL for the log of an ended game session. The error is fs.ErrNotExist if there is no
 // log, or if it has been deleted, or that of Elsewhere. The URL serves a zip, or plain text if &format=text is appended. With short,
-// player session ids are shortened. The URL is valid for 15 minutes, but only while this process runs.
+// player session ids are shortened. The URL is valid for 15 minutes, but without a cluster only while this process
+// runs.
 func (l *Logs) URL(ctx context.Context, g *messages.GameSession, short bool) (string, error) {
 	now := l.now()
 	if now.Sub(g.Terminated) > l.store.Keep() {
@@ -77,7 +79,7 @@ func (l *Logs) URL(ctx context.Context, g *messages.GameSession, short bool) (st
 		if l.elsewhere == nil {
 			return "", fs.ErrNotExist
 		}
-		log, _, err := l.elsewhere(ctx, g.ID, 1, false)
+		log, _, err := l.elsewhere(ctx, g.ID, 1, 0)
 		if err != nil {
 			return "", err
 		}
@@ -120,10 +122,7 @@ func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "format is zip or text")
 		return
 	}
-	// The last lines may be written shortly after the status becomes TERMINATED.
-	ctx, cancel := context.WithTimeout(r.Context(), logEndWait)
-	defer cancel()
-	l.send(ctx, w, messages.GameSessionID(q.Get("id")), sending{follow: true, attach: cmp.Or(format, formatZip), short: q.Get("ids") == idsShort})
+	l.send(r.Context(), w, messages.GameSessionID(q.Get("id")), sending{wait: logEndWait, attach: cmp.Or(format, formatZip), short: q.Get("ids") == idsShort})
 }
 
 func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
@@ -194,9 +193,10 @@ func (l *Logs) list(w http.ResponseWriter, all bool) {
 
 // sending says how to send a log.
 type sending struct {
-	follow bool   // whether to send new lines until the game session has ended
-	attach string // file format, formatZip or formatText; empty for a page
-	short  bool   // whether to shorten player session ids
+	follow bool          // whether to send new lines until the game session has ended
+	wait   time.Duration // how long to wait for the last lines, which may be written shortly after the game session's end
+	attach string        // file format, formatZip or formatText; empty for a page
+	short  bool          // whether to shorten player session ids
 }
 
 // send streams a log until its end, or until ctx ends. If the log cannot be read, it cuts off the response.
@@ -205,7 +205,11 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	var err error
 	switch {
 	case l.elsewhere != nil && !l.store.Has(id):
-		log, _, err = l.elsewhere(ctx, id, 0, how.follow)
+		log, _, err = l.elsewhere(ctx, id, 0, how.wait)
+	case how.wait > 0:
+		soon, cancel := context.WithTimeout(ctx, how.wait)
+		defer cancel()
+		log, err = l.store.Follow(soon, id)
 	case how.follow:
 		log, err = l.store.Follow(ctx, id)
 	default:
@@ -236,7 +240,7 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	}
 	header(w, "text/plain; charset=utf-8")
 	flush := http.NewResponseController(w)
-	if how.follow {
+	if how.follow || how.wait > 0 {
 		_ = flush.Flush() // the next line may take a long time
 	}
 	buffer := make([]byte, 32<<10)
@@ -244,12 +248,12 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 		n, err := log.Read(buffer)
 		_, gone := w.Write(buffer[:n])
 		switch {
-		case gone != nil, errors.Is(err, io.EOF), ctx.Err() != nil:
+		case gone != nil, errors.Is(err, io.EOF), errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
 			return
 		case err != nil:
 			panic(http.ErrAbortHandler) // cut off the connection, so that the caller notices that the log is incomplete
 		}
-		if how.follow && flush.Flush() != nil {
+		if (how.follow || how.wait > 0) && flush.Flush() != nil {
 			return
 		}
 	}
@@ -290,7 +294,7 @@ func header(w http.ResponseWriter, kind string) {
 func (l *Logs) Short(ctx context.Context, id messages.GameSessionID, bytes int64) (log io.ReadCloser, whole bool, err error) {
 	switch {
 	case l.elsewhere != nil && !l.store.Has(id):
-		log, whole, err = l.elsewhere(ctx, id, bytes, false)
+		log, whole, err = l.elsewhere(ctx, id, bytes, 0)
 	case bytes == 0:
 		log, err = l.store.Read(id)
 		whole = true

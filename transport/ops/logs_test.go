@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"archive/zip"
+	"context"
 	"io"
 	"io/fs"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -264,6 +266,61 @@ func TestLogsForThoseWhoOnlyLook(t *testing.T) {
 			t.Errorf("with %q instead: %d %q", ids, status, text)
 		}
 	}
+}
+
+// slowLog is a log of another node, of which a line comes every second.
+type slowLog struct {
+	ctx   context.Context
+	lines int
+}
+
+func (l *slowLog) Read(b []byte) (int, error) {
+	if l.lines == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Second)
+	if l.ctx.Err() != nil {
+		return 0, context.Cause(l.ctx)
+	}
+	l.lines--
+	return copy(b, "hello\n"), nil
+}
+
+func (l *slowLog) Close() error { return nil }
+
+// The download of a log from another node may take longer than the wait for its last lines.
+func TestASlowLogOfAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newLogPages(t)
+		p.logs.Share([]byte("key"), func(ctx context.Context, _ messages.GameSessionID, _ int64, follow time.Duration) (io.ReadCloser, bool, error) {
+			if follow > 3*time.Second {
+				t.Errorf("it follows for %v", follow)
+			}
+			return &slowLog{ctx, 10}, true, nil
+		})
+		signed := p.url("elsewhere", p.now)
+		want := strings.Repeat("hello\n", 10)
+		if status, body, _ := p.get(signed + "&format=text"); status != 200 || body != want {
+			t.Errorf("%d %q", status, body)
+		}
+		if status, body, _ := p.get(signed); status != 200 || unzipped(t, body, "elsewhere.log") != want {
+			t.Errorf("%d", status)
+		}
+	})
+}
+
+// A log whose game session does not end is served up to its last line.
+func TestASignedLogThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newLogPages(t)
+		signed := p.url(running, p.now)
+		if status, body, _ := p.get(signed + "&format=text"); status != 200 || !strings.HasSuffix(body, "hello</script>\n") {
+			t.Errorf("%d %q", status, body)
+		}
+		if status, body, _ := p.get(signed); status != 200 || !strings.HasSuffix(unzipped(t, body, "running.log"), "hello</script>\n") {
+			t.Errorf("%d", status)
+		}
+	})
 }
 
 // In every format, the client can tell that a log is incomplete because it could not be read to its end.
