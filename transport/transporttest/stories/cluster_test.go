@@ -131,6 +131,7 @@ func TestPagesOfThreeHosts(t *testing.T) {
 				}
 				s.ok("TerminateGameSession", object{"GameSessionId": others[0], "TerminationMode": "FORCE_TERMINATE"})
 				others = append(others[1:], create())
+				s.ok("DescribeGameSessions", object{"GameSessionId": others[0]}) // with four calls, the next page comes from another host
 			}
 			for _, id := range stay {
 				if seen[id] != 1 {
