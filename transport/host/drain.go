@@ -26,8 +26,7 @@ type drains struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	running int
-	until   time.Time // earliest deadline of all running drains
+	until   time.Time // earliest deadline of all running drains; zero if there is none
 	closing bool      // the listeners are closed or about to be closed
 }
 
@@ -99,6 +98,10 @@ func (h *Host) Drains() ops.DrainState {
 	h.drains.mu.Lock()
 	until := h.drains.until
 	h.drains.mu.Unlock()
+	return h.drainState(until)
+}
+
+func (h *Host) drainState(until time.Time) ops.DrainState {
 	s := ops.DrainState{
 		ConfiguredGraceSeconds: h.grace.Seconds(),
 		GameSessions:           h.count.GameSessions.Total(),
@@ -142,11 +145,11 @@ func (h *Host) beginDrain(grace time.Duration) *drain {
 	defer all.mu.Unlock()
 	h.ops.SetReady(false)
 	h.count.Draining.Store(1)
-	if until := time.Now().Add(grace); all.until.IsZero() || until.Before(all.until) {
+	d.tells = all.until.IsZero()
+	if until := time.Now().Add(grace); d.tells || until.Before(all.until) {
 		all.until = until
 	}
-	d.tells = all.running == 0
-	all.running++
+	d.progress("draining", h.drainState(all.until))
 	h.setDraining(true)
 	h.system.Send(messages.Drain{Grace: grace}, func(_ any, err error) { d.over <- err })
 	return d
@@ -165,15 +168,11 @@ func (d *drain) run(ctx context.Context) error {
 	if err == nil {
 		d.h.stop(messages.CloseGoingAway)
 	}
-	d.h.drains.mu.Lock()
-	defer d.h.drains.mu.Unlock()
-	d.h.drains.running--
 	return err
 }
 
 // wait waits until all game sessions have ended, or the drain stops waiting for them.
 func (d *drain) wait(ctx context.Context) error {
-	d.progress("draining")
 	skipped := ctx.Done()
 	grace, late, progress := time.NewTimer(d.grace), time.NewTimer(d.grace+endTimeout), time.NewTicker(progressEvery)
 	defer grace.Stop()
@@ -196,7 +195,7 @@ func (d *drain) wait(ctx context.Context) error {
 			d.h.system.Send(messages.Drain{}, func(any, error) {})
 			late.Reset(endTimeout)
 		case <-progress.C:
-			d.progress("still draining")
+			d.progress("still draining", d.h.Drains())
 		case <-late.C:
 			d.h.log.Warn().Msg("game sessions did not end in time")
 			return nil
@@ -227,11 +226,10 @@ func (d *drain) stopAccepting() (err error, over bool) {
 }
 
 // progress logs how many game sessions and players are left.
-func (d *drain) progress(what string) {
+func (d *drain) progress(what string, s ops.DrainState) {
 	if !d.tells {
 		return
 	}
-	s := d.h.Drains()
 	d.h.log.Info().Int64("game_sessions", s.GameSessions).Int64("players", s.Players).Int64("detached", s.Detached).
 		Stringer("grace_left", time.Duration(s.GraceSeconds*float64(time.Second)).Round(time.Second)).Msg(what)
 }
