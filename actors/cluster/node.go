@@ -55,7 +55,8 @@ type Node struct {
 	view   atomic.Pointer[View]
 	waits  atomic.Int32 // number of calls of Leader that wait
 	reach  reach
-	offset atomic.Int64 // see ClockOffset
+	leased atomic.Pointer[time.Time] // end of the time for which the lease is certain
+	offset atomic.Int64              // see ClockOffset
 	id     atomic.Pointer[string]
 	kick   chan struct{} // wakes the goroutine of the registration
 	leads  *Replica

@@ -428,6 +428,9 @@ func (n *clusterNode) awaitTerm(ctx context.Context) error {
 	}
 }
 
+// Leased implements actors.Members.
+func (n *clusterNode) Leased() bool { return n.self.Leased() }
+
 // WithRoom implements actors.Members.
 func (n *clusterNode) WithRoom(f messages.FleetID, location string) []coord.Node {
 	all := n.self.View().WithRoom(f, location, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
