@@ -37,8 +37,8 @@ const (
 )
 
 // clusterTarget matches the targets of faults in a cluster: one host, chosen by the seed; the host that leads; a host
-// that does not; a numbered host; all members of etcd; the member that leads; a numbered member.
-var clusterTarget = lazy.Regexp(`^(node|leader|follower|node-\d|etcd|etcd-leader|etcd-\d)$`)
+// that does not; a numbered host; all members of etcd; the member that leads; one that does not; a numbered member.
+var clusterTarget = lazy.Regexp(`^(node|leader|follower|node-\d|etcd|etcd-leader|etcd-follower|etcd-\d)$`)
 
 // clusterConfig is the configuration of each host. It differs in the file of the events only.
 const clusterConfig = `fleets:
@@ -318,9 +318,12 @@ func (c *cluster) targets(ctx context.Context, name string) ([]*machine, error) 
 	switch {
 	case name == "etcd":
 		return c.members, nil
-	case name == "etcd-leader":
-		m, err := c.etcdLeader(ctx)
-		return []*machine{m}, err
+	case name == "etcd-leader", name == "etcd-follower":
+		i, err := c.etcdLeader(ctx)
+		if name == "etcd-follower" {
+			i = (i + 1) % len(all)
+		}
+		return all[i : i+1], err
 	case numbered && (err != nil || i >= len(all)):
 		return nil, fmt.Errorf("there is no %s", name)
 	case numbered:
@@ -362,12 +365,12 @@ func (c *cluster) registered(ctx context.Context) (map[string]int64, error) {
 // isLeader matches the metric of the member of etcd that leads.
 var isLeader = lazy.Regexp(`(?m)^etcd_server_is_leader 1$`)
 
-// etcdLeader returns the member of etcd that leads.
-func (c *cluster) etcdLeader(ctx context.Context) (*machine, error) {
-	for _, m := range c.members {
+// etcdLeader returns the number of the member of etcd that leads.
+func (c *cluster) etcdLeader(ctx context.Context) (int, error) {
+	for i, m := range c.members {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url+"/metrics", nil)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
@@ -375,10 +378,10 @@ func (c *cluster) etcdLeader(ctx context.Context) (*machine, error) {
 		}
 		text, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
 		if err = errors.Join(err, res.Body.Close()); err == nil && isLeader().Match(text) {
-			return m, nil
+			return i, nil
 		}
 	}
-	return nil, errors.New("no member of etcd leads")
+	return 0, errors.New("no member of etcd leads")
 }
 
 // begin begins a fault and returns a function that ends it.

@@ -176,7 +176,7 @@ func (j *clusterJudge) judgeCalls() []Verdict {
 			lost[g.id] = true
 		}
 	}
-	etcdAway := slices.ContainsFunc(j.events, func(e Event) bool { return e.Target == "etcd" })
+	etcdAway := slices.ContainsFunc(j.events, func(e Event) bool { return e.Target == "etcd" && !e.Fault.onDisk() })
 	var wrong, away, cut violations
 	internal, total, refused := 0, 0, 0
 	early := uint64(0) // refusals while nothing was under fault
