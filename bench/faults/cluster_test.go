@@ -199,6 +199,13 @@ func TestPlansOfAClusterThatMakeNoSense(t *testing.T) {
 		"{fault: stall, target: node, from: all, for: 1s}":   "from belongs to cut",
 		"{fault: throttle, target: node, for: 1s}":           "the target of throttle must be host",
 		"{fault: cut, target: leader, from: one}":            `cut needs "for"`,
+		"{fault: revoke, target: etcd}":                      "the target of revoke must be a host",
+		"{fault: revoke, target: node, for: 1s}":             `revoke happens at once`,
+		"{fault: restore, target: etcd-0, for: 1s}":          "the target of restore must be etcd",
+		"{fault: disk-slow, target: etcd-follower, for: 1s}": "disk-slow needs delay",
+		"{fault: disk-full, target: node-0, for: 1s}":        "",
+		"{fault: restore, target: etcd, for: 1s}":            "",
+		"{fault: revoke, target: leader}":                    "",
 		"{fault: crash, target: node-0, for: 1s}":            "",
 		"{fault: cut, target: follower, from: one, for: 1s}": "",
 	} {

@@ -108,10 +108,14 @@ func (k Kind) onHost() bool {
 }
 
 // onDisk reports whether faults of this kind affect the disk of a process.
-func (k Kind) onDisk() bool { return slices.Contains([]Kind{DiskFull, DiskReadOnly, DiskSync, DiskSlow}, k) }
+func (k Kind) onDisk() bool {
+	return slices.Contains([]Kind{DiskFull, DiskReadOnly, DiskSync, DiskSlow}, k)
+}
 
 // onCluster reports whether faults of this kind may affect a process of a cluster.
-func (k Kind) onCluster() bool { return slices.Contains([]Kind{Crash, Restart, Stall, Cut, Revoke, Restore}, k) || k.onDisk() }
+func (k Kind) onCluster() bool {
+	return slices.Contains([]Kind{Crash, Restart, Stall, Cut, Revoke, Restore}, k) || k.onDisk()
+}
 
 // ends reports whether faults of this kind end the host's process.
 func (k Kind) ends() bool { return k == Crash || k == Restart }
