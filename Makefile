@@ -147,7 +147,7 @@ faults: build ## each plan of the specification's fault matrix, and crowds that 
 	$(BIN)/troupe bench reconnect-storm
 
 .PHONY: faults-cluster
-faults-cluster: build ## the rows of the failure matrix of a cluster that processes can make: three hosts and three members of etcd; some 15 min (ROWS="CL-10[1-3]")
+faults-cluster: build ## the rows of the failure matrix of a cluster that processes can make: three hosts and three members of etcd; some 20 min (ROWS="CL-10[1-3]")
 	@$(BIN)/troupe faults list --matrix | grep -E '^($(ROWS)) ' | grep '^CL' | xargs -P 1 -L 1 bash -c '$(FAULTS_RUN)' $(BIN)/troupe
 
 .PHONY: soak

@@ -366,6 +366,9 @@ func (n *clusterNode) report() {
 		if rooms, err := messages.Do(n.ctx, n.host.system, messages.FleetRoomQuery{}); err == nil {
 			load := coord.Load{Players: int(n.host.count.Players.Total())}
 			for _, r := range rooms {
+				if n.host.count.StoreFailing.Load() != 0 {
+					r.Free = 0 // new game sessions would be refused
+				}
 				load.Places = append(load.Places, coord.Place{Fleet: string(r.FleetID), Location: r.Location, Room: r.Free, Live: r.GameSessions})
 			}
 			n.self.SetLoad(load)
