@@ -200,21 +200,17 @@ func gather[T any](ctx context.Context, c *Console, method, path string, q query
 	return all, silent
 }
 
-// everywhere does an action on the other nodes too, unless another node has passed it on. It returns the answers of
-// those that have done it. Nodes that answer NotFound had nothing to do. The problem names the nodes that have failed.
+// everywhere does an action on the other nodes too. It returns the answers of those that have done it. The problem names
+// the nodes that have failed.
 func (c *Console) everywhere(r *http.Request, q query, path string) (done []*coord.ConsoleAnswer, p *problem) {
-	if q.text("node") != "" {
-		return nil, nil
-	}
 	var failed []string
 	names, answers := c.askOthers(r.Context(), r.Method, path, q)
 	for i, a := range answers {
-		switch {
-		case a != nil && a.Status == http.StatusOK:
-			done = append(done, a)
-		case a == nil || a.Status != http.StatusNotFound:
+		if a == nil || a.Status != http.StatusOK {
 			failed = append(failed, names[i])
+			continue
 		}
+		done = append(done, a)
 	}
 	if len(failed) > 0 {
 		p = refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(failed, ", ")+": do it again")

@@ -153,23 +153,6 @@ func TestABanOfACluster(t *testing.T) {
 	})
 }
 
-// A ban is lifted at a host that does not have it.
-func TestABanThatOnlyAnotherNodeHas(t *testing.T) {
-	seeing(t, 2, func(c *hosts) {
-		other := c.all[1].node.name
-		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60&node="+other); status != 200 {
-			t.Fatalf("%d %s", status, body)
-		}
-		assert.Equal(c, "bans", len(operations{c.all[0].Host}.Bans()), 0)
-		for _, want := range []int{http.StatusOK, http.StatusNotFound} {
-			if status, body := c.all[0].act("DELETE", "/bans?player=eve"); status != want {
-				t.Errorf("%d %s", status, body)
-			}
-			assert.Equal(c, "bans", len(operations{c.all[1].Host}.Bans()), 0)
-		}
-	})
-}
-
 // A ban removes the player even if one node does not answer, and the answer names that node.
 func TestABanWhileANodeIsSilent(t *testing.T) {
 	seeing(t, 3, func(c *hosts) {
