@@ -23,6 +23,7 @@ type Cluster interface {
 	Local() messages.Doer // answers for this node alone
 	Self() Node           // this node, without what the console counts
 	Nodes() []Node        // all nodes that this node knows, itself included, by name
+	GameURLs() []string   // addresses at which the other nodes that run accept players' browsers, by name of the node
 	// Ask passes a request of the API on to another node. The error says that the node does not answer.
 	Ask(ctx context.Context, node string, q coord.AskConsole) (coord.ConsoleAnswer, error)
 	// Forget declares a node lost that is not registered. Only the leader may do so.

@@ -331,3 +331,28 @@ func TestASlowReaderOfALogOfACluster(t *testing.T) {
 		writer.Close()
 	})
 }
+
+// The console's page may connect to the game listeners of all hosts, and to nothing else.
+func TestThePolicyNamesTheListenersOfTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := hostsOf(t, 2, func(o *Options) { withTLS(t, &o.Config) })
+		all := func(h *testHost) string {
+			_, wss, _ := strings.Cut(h.Addrs().WSS, ":")
+			return " ws://" + h.Addrs().WS + " wss://localhost:" + wss
+		}
+		policy := func(i int) string {
+			_, header, _ := c.all[i].call("GET", "/", "", "Accept", "text/html")
+			return header.Get("Content-Security-Policy")
+		}
+		for i := range c.all {
+			if want := "connect-src 'self'" + all(c.all[i]) + all(c.all[1-i]) + ";"; !strings.Contains(policy(i), want) {
+				t.Errorf("%s: no %s", policy(i), want)
+			}
+		}
+		c.kill(1)
+		time.Sleep(30 * time.Second)
+		if want := "connect-src 'self'" + all(c.all[0]) + ";"; !strings.Contains(policy(0), want) {
+			t.Errorf("%s: no %s", policy(0), want)
+		}
+	})
+}
