@@ -57,8 +57,8 @@ type Node struct {
 	reach  reach
 	leased atomic.Pointer[time.Time] // end of the time for which the lease is certain
 	offset atomic.Int64              // see ClockOffset
-	id     atomic.Pointer[string]
-	kick   chan struct{} // wakes the goroutine of the registration
+	meta   atomic.Pointer[meta]      // nil until Start has read the record
+	kick   chan struct{}             // wakes the goroutine of the registration
 	leads  *Replica
 	lag    lag
 
@@ -143,8 +143,8 @@ func (n *Node) View() *View { return n.view.Load() }
 
 // ClusterID returns the id of the cluster, once Start has returned.
 func (n *Node) ClusterID() string {
-	if id := n.id.Load(); id != nil {
-		return *id
+	if m := n.meta.Load(); m != nil {
+		return m.ID
 	}
 	return ""
 }

@@ -67,7 +67,7 @@ func supported(text string) (version, error) {
 func (c *Client) Check(ctx context.Context, log zerolog.Logger) error {
 	var silent error
 	answers := 0
-	for _, endpoint := range c.calls.Endpoints() {
+	for _, endpoint := range c.endpoints {
 		var text string
 		err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
 			answer, err := c.calls.Status(ctx, endpoint)
