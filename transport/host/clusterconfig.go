@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +22,12 @@ import (
 
 // Cluster makes the host a node of a cluster, which has one service API over several hosts.
 type Cluster struct {
-	Name       string  `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
-	Node       string  `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
-	Generation int     `config:"generation"` // of the configured fleets, aliases and scripts; a higher one replaces them in the whole cluster
-	Etcd       EtcdUse `config:"etcd"`
-	Peers      Peers   `config:"peers"`
+	Name       string   `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
+	Node       string   `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
+	Locations  []string `config:"locations"`  // where this node runs game sessions, of region and locations; empty: all of them
+	Generation int      `config:"generation"` // of the configured fleets, aliases and scripts; a higher one replaces them in the whole cluster
+	Etcd       EtcdUse  `config:"etcd"`
+	Peers      Peers    `config:"peers"`
 }
 
 // EtcdUse is the coordinator of a cluster.
@@ -49,9 +51,13 @@ type Peers struct {
 	Key       string `config:"key"`       // private key of cert, PEM; only its owner may have access
 }
 
-func (v *checks) cluster(c *Cluster) {
+func (v *checks) cluster(all *Config) {
+	c := &all.Cluster
 	if c.Name == "" {
 		return
+	}
+	for _, l := range c.Locations {
+		v.that("cluster.locations", slices.Contains(all.allLocations(), l), "must be region or one of locations: "+l+" is not")
 	}
 	v.err("cluster.name", coord.CheckName("cluster", c.Name))
 	if c.Node != "" {
@@ -74,6 +80,13 @@ func (v *checks) cluster(c *Cluster) {
 
 // locationNames returns the names of the locations that this host serves.
 func (c *Config) locationNames() []string {
+	if len(c.Cluster.Locations) > 0 {
+		return c.Cluster.Locations
+	}
+	return c.allLocations()
+}
+
+func (c *Config) allLocations() []string {
 	all := []string{c.Region}
 	for _, l := range c.Locations {
 		if l.Name != c.Region {
