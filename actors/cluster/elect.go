@@ -82,6 +82,7 @@ func (n *Node) lead(ctx context.Context, term int64) {
 	var work sync.WaitGroup
 	work.Go(func() { n.chaseMissing(during, term) })
 	work.Go(func() { n.findOrphans(during) })
+	work.Go(func() { n.raiseSchema(during, term) })
 	work.Go(func() {
 		defer end()
 		n.o.Lead(during, term)

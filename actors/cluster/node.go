@@ -55,9 +55,9 @@ type Node struct {
 	view   atomic.Pointer[View]
 	waits  atomic.Int32 // number of calls of Leader that wait
 	reach  reach
-	offset atomic.Int64 // see ClockOffset
-	id     atomic.Pointer[string]
-	kick   chan struct{} // wakes the goroutine of the registration
+	offset atomic.Int64         // see ClockOffset
+	meta   atomic.Pointer[meta] // nil until Start has read the record
+	kick   chan struct{}        // wakes the goroutine of the registration
 	leads  *Replica
 	lag    lag
 
@@ -142,8 +142,8 @@ func (n *Node) View() *View { return n.view.Load() }
 
 // ClusterID returns the id of the cluster, once Start has returned.
 func (n *Node) ClusterID() string {
-	if id := n.id.Load(); id != nil {
-		return *id
+	if m := n.meta.Load(); m != nil {
+		return m.ID
 	}
 	return ""
 }

@@ -17,11 +17,22 @@ type registration struct {
 	players  string    // the same
 	load     *coord.Load
 	loaded   time.Time // when load was last written
-	taken    bool      // another process is registered under this node's name
+	refused  bool      // see Node.refused
 }
 
 // errTaken means that another process is registered under this node's name.
-var errTaken = errors.New("another process of that name is registered")
+var errTaken = errors.New("another process of this node's name is registered: stop one of them")
+
+// refused returns an error that keeps a running node from registering, and logs it once. It returns other errors as they
+// are, and nil.
+func (n *Node) refused(err error) error {
+	again := err == nil || errors.Is(err, coord.ErrUnavailable) || errors.Is(err, coord.ErrUnknown)
+	if !again && !n.reg.refused && n.View().Self.Incarnation != 0 {
+		n.reg.refused = true
+		n.o.Log.Error().Err(err).Str("node", n.o.Self.Name).Msg("this node is not registered any longer, and gets no new work")
+	}
+	return err
+}
 
 // keep keeps the node registered until ctx ends.
 func (n *Node) keep(ctx context.Context) {
@@ -140,7 +151,8 @@ func (n *Node) register(ctx context.Context) error {
 	self := n.self
 	n.mu.Unlock()
 	key := n.keys.Node(self.Name)
-	done, at, err := n.commit(ctx, []coord.Condition{coord.Absent(key)}, n.registered(self))
+	fits := coord.Unchanged(n.keys.Meta(), n.meta.Load().changed)
+	done, at, err := n.commit(ctx, []coord.Condition{coord.Absent(key), fits}, n.registered(self))
 	if errors.Is(err, coord.ErrGone) {
 		n.reg.lease = 0
 		return nil
@@ -153,14 +165,10 @@ func (n *Node) register(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case kv == nil:
-			return nil
+		case kv == nil: // the registration may have ended since, or the Meta record has changed
+			return n.refused(n.checkMeta(ctx))
 		case kv.Lease != n.reg.lease:
-			if !n.reg.taken {
-				n.reg.taken = true
-				n.o.Log.Error().Str("node", self.Name).Msg("another process of the node's name is registered: stop one of them")
-			}
-			return errTaken
+			return n.refused(errTaken)
 		}
 		written, err := coord.DecodeNode(*kv) // an earlier attempt, whose answer was lost, may have written it
 		if err != nil {
@@ -168,7 +176,7 @@ func (n *Node) register(ctx context.Context) error {
 		}
 		self.Draining, self.Players, at = written.Draining, written.Players, kv.Created
 	}
-	n.reg.draining, n.reg.players, n.reg.load, n.reg.taken = self.Draining, self.Players, nil, false
+	n.reg.draining, n.reg.players, n.reg.load, n.reg.refused = self.Draining, self.Players, nil, false
 	n.change(func() { n.self.Incarnation, n.lease, n.present = at, n.reg.lease, true })
 	n.o.Registered(at, n.reg.lease)
 	n.o.Log.Info().Str("node", self.Name).Int64("incarnation", at).Msg("node registered")

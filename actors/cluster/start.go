@@ -68,6 +68,12 @@ func (n *Node) insist(ctx context.Context, f func(context.Context) error) error 
 	}
 }
 
+// meta is the Meta record of the cluster as this node last read it.
+type meta struct {
+	coord.Meta
+	changed int64 // revision of its last change
+}
+
 // checkMeta reads the cluster's Meta record, or creates it. It returns an error if the record does not fit this node.
 func (n *Node) checkMeta(ctx context.Context) error {
 	key := n.keys.Meta()
@@ -75,25 +81,29 @@ func (n *Node) checkMeta(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	known := n.meta.Load()
 	if kv == nil {
 		mine := coord.Meta{ID: rand.Text(), Schema: n.o.Self.Schema.High}
+		if known != nil { // the coordinator has lost its records
+			mine = known.Meta
+		}
 		if _, _, err := n.commit(ctx, []coord.Condition{coord.Absent(key)}, coord.Put(key, coord.Encode(mine))); err != nil {
 			return err
 		}
 		return n.checkMeta(ctx)
 	}
-	meta, err := coord.Decode[coord.Meta](*kv)
+	read, err := coord.Decode[coord.Meta](*kv)
 	switch s := n.o.Self.Schema; {
 	case err != nil:
 		return err
-	case n.o.ClusterID != "" && n.o.ClusterID != meta.ID:
-		return fmt.Errorf("the store of node %s belongs to another cluster of that name (%s, not %s): use another store, or the coordinator of that cluster",
-			n.o.Self.Name, n.o.ClusterID, meta.ID)
-	case !s.Overlaps(coord.Range{Low: meta.Schema, High: meta.Schema}):
-		return fmt.Errorf("its records have schema %d, and this version knows %d to %d: use a version of Troupe nearer to that of the other nodes",
-			meta.Schema, s.Low, s.High)
+	case known == nil && n.o.ClusterID != "" && n.o.ClusterID != read.ID:
+		return fmt.Errorf("the store of node %s belongs to another cluster (%s, not %s): set store.path to a new file, or cluster.etcd.endpoints to the etcd of that cluster",
+			n.o.Self.Name, n.o.ClusterID, read.ID)
+	case !s.Overlaps(coord.Range{Low: read.Schema, High: read.Schema}):
+		return fmt.Errorf("its records have schema %d, and this version (%s) knows %d to %d: start the version of Troupe that the other nodes run",
+			read.Schema, n.o.Self.Version, s.Low, s.High)
 	}
-	n.id.Store(&meta.ID)
+	n.meta.Store(&meta{read, kv.Changed})
 	return nil
 }
 

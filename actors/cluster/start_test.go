@@ -28,7 +28,7 @@ func (w *world) refused(h *host, because string) time.Duration {
 func TestStartIsRefused(t *testing.T) {
 	for because, change := range map[string]func(o *cluster.Options){
 		"node a runs already at a:1: stop it, or set cluster.node": func(o *cluster.Options) { o.Self.Name, o.Self.Peers = "a", "z:1" },
-		"belongs to another cluster of that name":                  func(o *cluster.Options) { o.ClusterID = "another" },
+		"belongs to another cluster (another, not":                 func(o *cluster.Options) { o.ClusterID = "another" },
 		"only letters, digits and hyphens":                         func(o *cluster.Options) { o.Self.Name = "a/b" },
 		"upgrade one minor version at a time":                      func(o *cluster.Options) { o.Self.Protocol = coord.Range{Low: 2, High: 3} },
 		"its records have schema 1":                                func(o *cluster.Options) { o.Self.Schema = coord.Range{Low: 2, High: 3} },

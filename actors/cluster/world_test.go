@@ -54,6 +54,7 @@ type host struct {
 	frozen     bool
 	lease      func(coord.Lease)       // called for each lease; may be nil
 	registered func(incarnation int64) // called for each incarnation; may be nil
+	wrap       func(cluster.Coordinator) cluster.Coordinator
 }
 
 func newWorld(t *testing.T, f func(w *world)) {
@@ -88,6 +89,9 @@ func (h *host) renew() {
 	h.client, h.gate, h.dead = h.w.store.Client(), &gate{apart: h.w.apart}, false
 	o := h.options
 	o.Coordinator, o.Peers = h.gated(), &gatedPeers{h.w.net.Peers(h.name), h.gate}
+	if h.wrap != nil {
+		o.Coordinator = h.wrap(o.Coordinator)
+	}
 	o.Registered = func(incarnation int64, l coord.Lease) {
 		h.process.SetIncarnation(incarnation)
 		if h.lease != nil {

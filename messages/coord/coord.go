@@ -66,6 +66,7 @@ type Found struct {
 type Condition struct {
 	Key      string
 	Created  bool // compare the revision at which the key was created, not that of its last change
+	Below    bool // no record whose key begins with Key was written after Revision; without Created
 	Revision int64
 }
 
@@ -81,6 +82,12 @@ func Unchanged(key string, revision int64) Condition {
 // since then.
 func Incarnation(key string, revision int64) Condition {
 	return Condition{Key: key, Created: true, Revision: revision}
+}
+
+// UnchangedBelow returns the condition that no record whose key begins with the prefix was written after the given
+// revision. Records that were deleted do not count.
+func UnchangedBelow(prefix string, revision int64) Condition {
+	return Condition{Key: prefix, Below: true, Revision: revision}
 }
 
 // Change writes a record or, if Delete is set, deletes it. Deleting a key that does not exist is not an error.

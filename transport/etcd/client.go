@@ -200,8 +200,11 @@ func (c *Client) Commit(ctx context.Context, when []coord.Condition, changes []c
 	conditions := make([]clientv3.Cmp, len(when))
 	for i, w := range when {
 		conditions[i] = clientv3.Compare(clientv3.ModRevision(w.Key), "=", w.Revision)
-		if w.Created {
+		switch {
+		case w.Created:
 			conditions[i] = clientv3.Compare(clientv3.CreateRevision(w.Key), "=", w.Revision)
+		case w.Below:
+			conditions[i] = clientv3.Compare(clientv3.ModRevision(w.Key).WithPrefix(), "<", w.Revision+1)
 		}
 	}
 	ops := make([]clientv3.Op, len(changes))

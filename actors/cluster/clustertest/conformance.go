@@ -54,6 +54,7 @@ func Checks() []Check {
 		{"the condition Absent", false, conditionAbsent},
 		{"the condition Unchanged", false, conditionUnchanged},
 		{"the condition Incarnation", false, conditionIncarnation},
+		{"the condition UnchangedBelow", false, conditionBelow},
 		{"one condition that does not hold stops all changes", false, allConditions},
 		{"all changes have one revision", false, oneRevision},
 		{"a commit without changes only asks", false, onlyAsks},
@@ -347,6 +348,28 @@ func conditionIncarnation(p *Place) {
 	p.put("k", "3")
 	done, _ = p.try([]coord.Condition{coord.Incarnation(k, born)}, coord.Put(side, nil))
 	p.want("another one", done, false)
+}
+
+func conditionBelow(p *Place) {
+	side := p.key("side")
+	try := func(what string, at int64, want bool) {
+		p.Helper()
+		done, _ := p.try([]coord.Condition{coord.UnchangedBelow(p.key("n/"), at)}, coord.Put(side, nil))
+		p.want(what, done, want)
+	}
+	before := p.put("n", "not below")
+	try("no record", 0, true)
+	first := p.put("n/b", "1")
+	try("a new record", before, false)
+	try("a known record", first, true)
+	second := p.put("n/a", "1")
+	p.put("n0", "beside")
+	try("another record", first, false)
+	try("both", second, true)
+	p.put("n/b", "2")
+	try("a changed record", second, false)
+	p.commit(nil, coord.Delete(p.key("n/b")))
+	try("a deleted record", second, true)
 }
 
 func allConditions(p *Place) {

@@ -207,6 +207,12 @@ func (s *Store) commit(when []coord.Condition, changes []coord.Change) (bool, in
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range when {
+		if c.Below {
+			if s.writtenBelow(c.Key, c.Revision) {
+				return false, s.revision, nil
+			}
+			continue
+		}
 		kv, _ := s.at(c.Key, s.revision)
 		is := kv.Changed
 		if c.Created {
@@ -226,6 +232,16 @@ func (s *Store) commit(when []coord.Condition, changes []coord.Change) (bool, in
 	}
 	s.apply(changes)
 	return true, s.revision, nil
+}
+
+// writtenBelow reports whether there is a record whose key begins with a prefix and that was written after a revision.
+func (s *Store) writtenBelow(prefix string, after int64) bool {
+	for key := range s.keys {
+		if kv, there := s.at(key, s.revision); there && strings.HasPrefix(key, prefix) && kv.Changed > after {
+			return true
+		}
+	}
+	return false
 }
 
 // apply makes all changes in one revision, if they change anything.
