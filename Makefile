@@ -100,7 +100,7 @@ PEER_ROUNDS ?= 3
 
 .PHONY: bench-peers
 bench-peers: build peers ## beside Colyseus, centrifuge, nano and bare relays: tables, JSON, a page; an hour; takes node, npm and the network
-	$(BIN)/troupe bench relay-25x8 relay-4x50 ramp ramp-coalesced idle --rounds $(PEER_ROUNDS) --peers $(PEERS)/peers.json --report $(PEERS)/report $(BENCH_FLAGS)
+	$(BIN)/troupe bench relay-25x8 relay-4x50 ramp ramp-coalesced idle ticks --rounds $(PEER_ROUNDS) --peers $(PEERS)/peers.json --report $(PEERS)/report $(BENCH_FLAGS)
 
 # What cannot be installed is in the list with a reason, and is not measured. No lock file is written: it would name the registry.
 .PHONY: peers
@@ -147,7 +147,7 @@ faults: build ## each plan of the specification's fault matrix, and crowds that 
 	$(BIN)/troupe bench reconnect-storm
 
 .PHONY: faults-cluster
-faults-cluster: build ## the rows of the failure matrix of a cluster that processes can make: three hosts and three members of etcd; some 15 min (ROWS="CL-10[1-3]")
+faults-cluster: build ## the rows of the failure matrix of a cluster that processes can make: three hosts and three members of etcd; some 20 min (ROWS="CL-10[1-3]")
 	@$(BIN)/troupe faults list --matrix | grep -E '^($(ROWS)) ' | grep '^CL' | xargs -P 1 -L 1 bash -c '$(FAULTS_RUN)' $(BIN)/troupe
 
 .PHONY: soak

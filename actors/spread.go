@@ -49,7 +49,7 @@ func (c *Cluster) askThese(ctx context.Context, others []coord.Node, q messages.
 func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 	limit, find, isFind := silentMax, messages.FindGameSessions{}, false
 	if find, isFind = q.(messages.FindGameSessions); isFind {
-		if find.Filter != "" || find.Sort != "" {
+		if !find.All {
 			limit = searchMax
 		}
 		each := find

@@ -72,6 +72,7 @@ type FindGameSessions struct {
 	Filter   string            // empty matches all game sessions
 	Sort     string            // empty means oldest first or, with Newest, newest first
 	Newest   bool              // only if Sort is empty
+	All      bool              // in a cluster: a host that does not answer is an error; otherwise its game sessions are left out
 	After    *GameSessionPosition
 	Limit    int // 0 means no limit
 	TextMax  int // maximum length of the text in Next, in bytes

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"syscall"
 	"time"
 
 	"troupe/bench/server"
@@ -33,9 +32,8 @@ type call struct {
 	id           string
 }
 
-// fail makes the disk fail with the error why until end is called. set is Disk.FailWrites or Disk.FailSyncs.
-func (c *calls) fail(set func(syscall.Errno), why syscall.Errno) (end func() error) {
-	set(why)
+// during records that the disk has begun to fail. The returned function records the end and calls end.
+func (c *calls) during(end func() error) func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.from = time.Now()
@@ -43,8 +41,7 @@ func (c *calls) fail(set func(syscall.Errno), why syscall.Errno) (end func() err
 		c.mu.Lock()
 		c.to = time.Now()
 		c.mu.Unlock()
-		set(0)
-		return nil
+		return end()
 	}
 }
 

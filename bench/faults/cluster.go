@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/bench/faults/disk"
 	"troupe/bench/server"
 	"troupe/messages/coord"
 	"troupe/messages/lazy"
@@ -35,8 +37,8 @@ const (
 )
 
 // clusterTarget matches the targets of faults in a cluster: one host, chosen by the seed; the host that leads; a host
-// that does not; a numbered host; all members of etcd; the member that leads; a numbered member.
-var clusterTarget = lazy.Regexp(`^(node|leader|follower|node-\d|etcd|etcd-leader|etcd-\d)$`)
+// that does not; a numbered host; all members of etcd; the member that leads; one that does not; a numbered member.
+var clusterTarget = lazy.Regexp(`^(node|leader|follower|node-\d|etcd|etcd-leader|etcd-follower|etcd-\d)$`)
 
 // clusterConfig is the configuration of each host. It differs in the file of the events only.
 const clusterConfig = `fleets:
@@ -51,10 +53,12 @@ events: {sinks: [{name: all, type: file, path: %[3]q, all: true, kinds: [placeme
 type machine struct {
 	name   string
 	spec   server.Spec
-	url    string // of a member of etcd
-	peers  string // address on which a host listens for other hosts
-	events string // file with the events of a host
-	conns  *pairs // connections of other hosts to this one; nil: they are direct
+	url    string     // of a member of etcd
+	peers  string     // address on which a host listens for other hosts
+	events string     // file with the events of a host
+	conns  *pairs     // connections of other hosts to this one; nil: they are direct
+	disk   *disk.Disk // nil if the plan has no fault of it
+	member []string   // flags that name a member of etcd
 
 	mu    sync.Mutex // guards the fields below
 	proc  *server.Process
@@ -81,6 +85,7 @@ type cluster struct {
 	toEtcd, toPeers map[[2]int]*Path
 	players         [][]*Path // paths of the players, by host
 	watched         *watch
+	calls           *load
 	late            lateness // of this machine
 }
 
@@ -169,10 +174,11 @@ func (r *run) startCluster(ctx context.Context, plan *Plan) (_ *cluster, err err
 	}
 	for i := range membersOf {
 		url := "http://" + loopbackAt(ports[2*i+1])
-		args := []string{"etcd", "--name", fmt.Sprint("m", i), "--dir", filepath.Join(r.dir, fmt.Sprint("etcd-", i)), "--listen", url}
-		m := &machine{name: fmt.Sprint("etcd-", i), url: url, spec: server.Spec{Kind: server.Plain, Name: fmt.Sprint("etcd-", i), Bin: r.o.Bin, Args: append(args, peers...)}}
+		m := &machine{name: fmt.Sprint("etcd-", i), url: url}
+		m.member = append([]string{"--name", fmt.Sprint("m", i), "--dir", filepath.Join(r.dir, m.name)}, peers...)
+		m.spec = server.Spec{Kind: server.Plain, Name: m.name, Bin: r.o.Bin, Args: append([]string{"etcd", "--listen", url}, m.member...)}
 		urls, c.members = append(urls, url), append(c.members, m)
-		if err := m.start(ctx); err != nil {
+		if err := errors.Join(c.onDisk(m), m.start(ctx)); err != nil {
 			return c, err
 		}
 	}
@@ -184,7 +190,10 @@ func (r *run) startCluster(ctx context.Context, plan *Plan) (_ *cluster, err err
 		c.nodes = append(c.nodes, m)
 	}
 	for i, m := range c.nodes {
-		if m.spec, err = c.nodeSpec(i, urls); err != nil {
+		if m.spec, err = c.nodeSpec(i, urls); err == nil {
+			err = c.onDisk(m)
+		}
+		if err != nil {
 			return c, err
 		}
 	}
@@ -246,6 +255,17 @@ func (c *cluster) nodeSpec(i int, urls []string) (spec server.Spec, err error) {
 	return server.Spec{Name: m.name, Kind: server.Troupe, Bin: c.o.Bin, FleetID: ownFleet, Config: config, Sets: append(sets, c.o.Sets...), Env: pairsEnv}, nil
 }
 
+// onDisk gives a process a disk that can fail, if the plan has such faults of its kind.
+func (c *cluster) onDisk(m *machine) (err error) {
+	if !slices.ContainsFunc(c.events, func(e Event) bool { return e.Fault.onDisk() && strings.HasPrefix(e.Target, "etcd") == (m.url != "") }) {
+		return nil
+	}
+	socket := filepath.Join(c.dir, m.name+".sock")
+	m.spec.Args = slices.Concat(c.o.Behind, []string{socket}, m.spec.Args)
+	m.disk, err = disk.Listen(socket)
+	return err
+}
+
 // viaPaths opens the paths of a host to the members of etcd and returns their URLs.
 func (c *cluster) viaPaths(node int, urls []string) (via []string, err error) {
 	for i, url := range urls {
@@ -272,6 +292,9 @@ func (c *cluster) close() (err error) {
 		if m.conns != nil {
 			m.conns.close()
 		}
+		if m.disk != nil {
+			err = errors.Join(err, m.disk.Close())
+		}
 	}
 	for _, paths := range []map[[2]int]*Path{c.toEtcd, c.toPeers} {
 		for _, p := range paths {
@@ -295,9 +318,12 @@ func (c *cluster) targets(ctx context.Context, name string) ([]*machine, error) 
 	switch {
 	case name == "etcd":
 		return c.members, nil
-	case name == "etcd-leader":
-		m, err := c.etcdLeader(ctx)
-		return []*machine{m}, err
+	case name == "etcd-leader", name == "etcd-follower":
+		i, err := c.etcdLeader(ctx)
+		if name == "etcd-follower" {
+			i = (i + 1) % len(all)
+		}
+		return all[i : i+1], err
 	case numbered && (err != nil || i >= len(all)):
 		return nil, fmt.Errorf("there is no %s", name)
 	case numbered:
@@ -339,12 +365,12 @@ func (c *cluster) registered(ctx context.Context) (map[string]int64, error) {
 // isLeader matches the metric of the member of etcd that leads.
 var isLeader = lazy.Regexp(`(?m)^etcd_server_is_leader 1$`)
 
-// etcdLeader returns the member of etcd that leads.
-func (c *cluster) etcdLeader(ctx context.Context) (*machine, error) {
-	for _, m := range c.members {
+// etcdLeader returns the number of the member of etcd that leads.
+func (c *cluster) etcdLeader(ctx context.Context) (int, error) {
+	for i, m := range c.members {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url+"/metrics", nil)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
@@ -352,10 +378,10 @@ func (c *cluster) etcdLeader(ctx context.Context) (*machine, error) {
 		}
 		text, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
 		if err = errors.Join(err, res.Body.Close()); err == nil && isLeader().Match(text) {
-			return m, nil
+			return i, nil
 		}
 	}
-	return nil, errors.New("no member of etcd leads")
+	return 0, errors.New("no member of etcd leads")
 }
 
 // begin begins a fault and returns a function that ends it.
@@ -371,10 +397,17 @@ func (c *cluster) begin(ctx context.Context, e Event) (end func() error, err err
 		if err != nil {
 			return nil, err
 		}
+		if end == nil {
+			over()
+			continue
+		}
 		ends = append(ends, func() error {
 			defer over()
 			return end()
 		})
+	}
+	if len(ends) == 0 {
+		return nil, nil
 	}
 	return func() error {
 		var work sync.WaitGroup
@@ -397,6 +430,11 @@ func (c *cluster) beginAt(ctx context.Context, e Event, m *machine) (end func() 
 		return proc.Continue, nil
 	case Cut:
 		return c.cut(e.From, slices.Index(c.nodes, m)), nil
+	case Revoke:
+		return nil, c.revoke(ctx, m)
+	case Restore:
+		proc.Kill()
+		return func() error { return errors.Join(proc.Stop(), c.restore(ctx, m), m.start(ctx)) }, nil
 	case Restart:
 		if err := proc.Terminate(); err != nil {
 			return nil, err
@@ -414,6 +452,9 @@ func (c *cluster) beginAt(ctx context.Context, e Event, m *machine) (end func() 
 			return c.startAgain(ctx, m, proc)
 		}, nil
 	}
+	if e.Fault.onDisk() {
+		return breakDisk(m.disk, e), nil
+	}
 	proc.Kill()
 	return func() error { return c.startAgain(ctx, m, proc) }, nil
 }
@@ -427,6 +468,36 @@ func (c *cluster) startAgain(ctx context.Context, m *machine, old *server.Proces
 		for _, p := range c.players[i] {
 			p.Retarget(m.process().Announce.WS, m.process().Announce.KCP)
 		}
+	}
+	return nil
+}
+
+// revoke ends the lease of a host.
+func (c *cluster) revoke(ctx context.Context, m *machine) error {
+	found, err := c.store.Read(ctx, coord.Query{Key: coord.KeysOf(clusterName).Node(m.name)})
+	if err != nil || len(found.KVs) != 1 {
+		return fmt.Errorf("%s is not registered: %w", m.name, err)
+	}
+	return c.store.Revoke(ctx, found.KVs[0].Lease)
+}
+
+// backup is the file of the backup.
+func (c *cluster) backup() string { return filepath.Join(c.dir, "etcd.snapshot") }
+
+// restore makes the directory of a member from the backup. Placements after the backup are gone.
+func (c *cluster) restore(ctx context.Context, m *machine) error {
+	c.calls.forgetPlacements()
+	if err := os.RemoveAll(filepath.Join(c.dir, m.name)); err != nil {
+		return err
+	}
+	return c.etcd(ctx, append([]string{"restore", c.backup()}, m.member...)...)
+}
+
+// etcd runs a command of etcd.
+func (c *cluster) etcd(ctx context.Context, args ...string) error {
+	text, err := exec.CommandContext(ctx, c.o.Bin, append([]string{"etcd"}, args...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("etcd %s: %w\n%s", args[0], err, text)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func second(n float64) time.Time {
 func judged(p Plan) *clusterJudge {
 	p.Nodes, p.Row = 3, "CL-102"
 	c := &cluster{run: new(run), plan: &p}
-	j := &clusterJudge{cluster: c, load: &load{c: c, created: map[string]string{}}, healed: second(35), whole: time.Second}
+	j := &clusterJudge{cluster: c, load: &load{c: c, created: map[string]string{}}, healed: second(35)}
 	j.watch = &watch{c: c, ended: map[string][]time.Time{}}
 	for i, name := range []string{"0", "1", "2"} {
 		c.nodes, c.members = append(c.nodes, &machine{name: "node-" + name}), append(c.members, &machine{name: "etcd-" + name})
@@ -85,6 +85,8 @@ func TestCallsOfACluster(t *testing.T) {
 		"refused long after":                 {asked{create, codeInternal, 1, second(51), second(52)}, false, false, 1},
 		"another code":                       {asked{create, "NotFoundException", 1, second(8), second(9)}, false, false, 1},
 		"a seat in a game session that ends": {asked{seats, conflict, 1, second(8), second(9)}, false, true, 0},
+		"a login in one that ends":           {asked{"login", codeOver, 1, second(8), second(9)}, false, true, 0},
+		"a login in one that goes on":        {asked{"login", codeOver, 1, second(8), second(9)}, false, false, 1},
 		"a seat in one that goes on":         {asked{seats, conflict, 1, second(8), second(9)}, false, false, 1},
 		"created without etcd":               {asked{create, codeOK, 1, second(8), second(9)}, true, false, 1},
 		"created as etcd came back":          {asked{create, codeOK, 1, second(34), second(36)}, true, false, 0},
@@ -130,17 +132,19 @@ func TestAClusterIsWholeAgain(t *testing.T) {
 	leads := Plan{LeadMax: Duration(8 * time.Second), Back: Duration(5 * time.Second)}
 	for name, c := range map[string]struct {
 		led   []change
-		whole time.Duration
+		whole time.Time
 		want  string
 	}{
-		"in time":        {[]change{{second(0), "node-0"}, {second(13), "node-1"}}, 5 * time.Second, holds},
-		"leads too late": {[]change{{second(0), "node-0"}, {second(13.2), "node-1"}}, 5 * time.Second, broken},
-		"nobody leads":   {[]change{{second(0), "node-0"}}, 5 * time.Second, broken},
-		"back too late":  {[]change{{second(0), "node-0"}, {second(13), "node-1"}}, 6 * time.Second, broken},
-		"not back":       {[]change{{second(0), "node-0"}, {second(13), "node-1"}}, -1, broken},
+		"in time":        {[]change{{second(0), "node-0"}, {second(13), "node-1"}}, second(40), holds},
+		"never away":     {[]change{{second(0), "node-0"}, {second(13), "node-1"}}, second(1), holds},
+		"leads too late": {[]change{{second(0), "node-0"}, {second(13.2), "node-1"}}, second(40), broken},
+		"nobody leads":   {[]change{{second(0), "node-0"}}, second(40), broken},
+		"back too late":  {[]change{{second(0), "node-0"}, {second(13), "node-1"}}, second(40.2), broken},
+		"not back":       {[]change{{second(0), "node-0"}, {second(13), "node-1"}}, time.Time{}, broken},
 	} {
 		j := judged(leads)
-		j.watch.led, j.whole = c.led, c.whole
+		j.healed = second(50) // a plan may last longer than its last fault
+		j.watch.led, j.watch.whole = c.led, c.whole
 		if v := j.judgeFound(); v.Outcome != c.want {
 			t.Errorf("%s: %+v", name, v)
 		}
@@ -195,6 +199,13 @@ func TestPlansOfAClusterThatMakeNoSense(t *testing.T) {
 		"{fault: stall, target: node, from: all, for: 1s}":   "from belongs to cut",
 		"{fault: throttle, target: node, for: 1s}":           "the target of throttle must be host",
 		"{fault: cut, target: leader, from: one}":            `cut needs "for"`,
+		"{fault: revoke, target: etcd}":                      "the target of revoke must be a host",
+		"{fault: revoke, target: node, for: 1s}":             `revoke happens at once`,
+		"{fault: restore, target: etcd-0, for: 1s}":          "the target of restore must be etcd",
+		"{fault: disk-slow, target: etcd-follower, for: 1s}": "disk-slow needs delay",
+		"{fault: disk-full, target: node-0, for: 1s}":        "",
+		"{fault: restore, target: etcd, for: 1s}":            "",
+		"{fault: revoke, target: leader}":                    "",
 		"{fault: crash, target: node-0, for: 1s}":            "",
 		"{fault: cut, target: follower, from: one, for: 1s}": "",
 	} {

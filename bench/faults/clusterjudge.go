@@ -16,8 +16,7 @@ type clusterJudge struct {
 	load   *load
 	watch  *watch
 	games  []*game
-	healed time.Time     // when the last fault ended
-	whole  time.Duration // from then until all hosts were registered and one led; -1: not in time
+	healed time.Time // when the plan was over
 }
 
 // ends reports whether the game sessions of a host must end in the run.
@@ -126,25 +125,34 @@ func (j *clusterJudge) judgeFound() Verdict {
 	if most == 0 {
 		most = healedMax
 	}
-	ok := j.whole >= 0 && j.whole <= most
+	whole := max(0, j.watch.whole.Sub(j.lastFault()))
+	ok := !j.watch.whole.IsZero() && whole <= most+watchEvery
 	promise := fmt.Sprintf("all hosts are registered, and one leads, within %v", most)
 	if j.plan.LeadMax > 0 {
 		promise += fmt.Sprintf("; another host leads within %v", time.Duration(j.plan.LeadMax))
 		ok = ok && len(j.watch.led) > 1 && j.watch.led[1].at.Sub(j.firstFault()) <= time.Duration(j.plan.LeadMax)+watchEvery
 	}
-	return judge("CL-210", promise, ok, "after %v; %s", j.whole.Round(time.Millisecond), strings.Join(words, ", "))
+	return judge("CL-210", promise, ok, "after %v; %s", whole.Round(time.Millisecond), strings.Join(words, ", "))
+}
+
+// faults returns the faults of all processes.
+func (c *cluster) faults() (all []span) {
+	for _, m := range slices.Concat(c.nodes, c.members) {
+		m.mu.Lock()
+		all = append(all, m.hurts...)
+		m.mu.Unlock()
+	}
+	return all
 }
 
 // firstFault returns when the first fault began.
-func (j *clusterJudge) firstFault() (first time.Time) {
-	for _, m := range slices.Concat(j.nodes, j.members) {
-		m.mu.Lock()
-		if len(m.hurts) > 0 && (first.IsZero() || m.hurts[0].from.Before(first)) {
-			first = m.hurts[0].from
-		}
-		m.mu.Unlock()
-	}
-	return first
+func (j *clusterJudge) firstFault() time.Time {
+	return slices.MinFunc(j.faults(), func(a, b span) int { return a.from.Compare(b.from) }).from
+}
+
+// lastFault returns when the last fault ended.
+func (j *clusterJudge) lastFault() time.Time {
+	return slices.MaxFunc(j.faults(), func(a, b span) int { return a.to.Compare(b.to) }).to
 }
 
 // allowed reports whether a host that is not under fault may answer a call so. faulty means that another process is under
@@ -153,7 +161,7 @@ func allowed(a asked, faulty bool, lost map[string]bool) bool {
 	switch {
 	case a.code == codeOK:
 		return true
-	case a.operation == "CreatePlayerSession" && a.code == "InvalidGameSessionStatusException":
+	case a.operation == "CreatePlayerSession" && a.code == "InvalidGameSessionStatusException", a.code == codeOver:
 		return len(lost) > 0
 	}
 	return faulty && a.code == codeInternal
@@ -168,7 +176,7 @@ func (j *clusterJudge) judgeCalls() []Verdict {
 			lost[g.id] = true
 		}
 	}
-	etcdAway := slices.ContainsFunc(j.events, func(e Event) bool { return e.Target == "etcd" })
+	etcdAway := slices.ContainsFunc(j.events, func(e Event) bool { return e.Target == "etcd" && !e.Fault.onDisk() })
 	var wrong, away, cut violations
 	internal, total, refused := 0, 0, 0
 	early := uint64(0) // refusals while nothing was under fault

@@ -32,6 +32,7 @@ const (
 	codeOK       = "ok"
 	codeNoAnswer = "no answer"
 	codeInternal = "InternalServiceException"
+	codeOver     = "game over" // a login in a game session that has ended
 )
 
 // asked is one call.
@@ -97,6 +98,31 @@ func (l *load) run(ctx context.Context, halt <-chan struct{}) {
 	all.Wait()
 }
 
+// readyMax bounds the wait until all hosts answer all calls. A busy machine needs some seconds for the first ones.
+const readyMax = 30 * time.Second
+
+// ready makes each call at each host until all are answered, and forgets them: a run begins with a cluster that works.
+func (l *load) ready(ctx context.Context) error {
+	for began := time.Now(); ; {
+		l.made, l.placements, l.created, l.seats = nil, nil, map[string]string{}, nil
+		round := int64(2 * len(l.c.nodes)) // seat calls a host for two numbers, the others for one
+		first := l.number.Add(round) - round
+		for _, rate := range rates {
+			for n := range round {
+				rate.do(l, ctx, first+n)
+			}
+		}
+		i := slices.IndexFunc(l.made, func(a asked) bool { return a.code != codeOK })
+		if i < 0 {
+			l.made = nil
+			return ctx.Err()
+		}
+		if time.Since(began) > readyMax || ctx.Err() != nil {
+			return fmt.Errorf("the cluster is not ready: %s at node-%d: %s", l.made[i].operation, l.made[i].node, l.made[i].code)
+		}
+	}
+}
+
 // errorCode matches the code in the answer of a host.
 var errorCode = lazy.Regexp(`"__type":\s*"(?:[^"#]*#)?(\w+)"`)
 
@@ -152,25 +178,23 @@ func (l *load) create(ctx context.Context, n int64) {
 		FleetId, Name, IdempotencyToken string
 		MaximumPlayerSessionCount       int
 	}{ownFleet, "made", token, 4}
-	var out struct {
+	var out [2]struct {
 		GameSession struct{ GameSessionId string }
 	}
-	if l.call(ctx, n, "CreateGameSession", in, &out) != codeOK {
-		return
+	var twice sync.WaitGroup
+	if n%4 == 0 { // at two hosts at once
+		twice.Go(func() { l.at(ctx, int(n+1)%len(l.c.nodes), "CreateGameSession", in, &out[1]) })
 	}
+	code := l.call(ctx, n, "CreateGameSession", in, &out[0])
+	twice.Wait()
+	one, other := out[0].GameSession.GameSessionId, out[1].GameSession.GameSessionId
 	l.mu.Lock()
-	l.created[token] = out.GameSession.GameSessionId
-	l.mu.Unlock()
-	if n%4 != 0 {
-		return
+	defer l.mu.Unlock()
+	if code == codeOK {
+		l.created[token] = one
 	}
-	var again struct {
-		GameSession struct{ GameSessionId string }
-	}
-	if l.at(ctx, int(n+1)%len(l.c.nodes), "CreateGameSession", in, &again) == codeOK && again != out {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.twice.add("%s made %s and %s", token, out.GameSession.GameSessionId, again.GameSession.GameSessionId)
+	if code == codeOK && other != "" && one != other {
+		l.twice.add("%s made %s and %s", token, one, other)
 	}
 }
 
@@ -187,6 +211,12 @@ func (l *load) place(ctx context.Context, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.placements = append(l.placements, id)
+}
+
+func (l *load) forgetPlacements() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.placements = nil
 }
 
 func (l *load) seat(ctx context.Context, n int64) {
@@ -223,11 +253,15 @@ func (l *load) login(ctx context.Context, _ int64) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	a := asked{operation: "login", code: codeOK, node: last.g.node, from: time.Now()}
-	player, err := client.Dial(ctx, client.Options{Addr: last.g.room.Addr, PlayerSessionID: last.id, Transport: client.WS, DialTimeout: callLimit})
-	if err != nil {
-		a.code = codeNoAnswer
-	} else {
+	addr := l.c.nodes[a.node].process().Announce.WS // a host that was started again has another port
+	player, err := client.Dial(ctx, client.Options{Addr: addr, PlayerSessionID: last.id, Transport: client.WS, DialTimeout: callLimit})
+	switch {
+	case err == nil:
 		player.Abort()
+	case errors.Is(err, client.ErrGameOver):
+		a.code = codeOver
+	default:
+		a.code = codeNoAnswer
 	}
 	a.to = time.Now()
 	l.note(a)

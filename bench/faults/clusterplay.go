@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -48,6 +49,7 @@ type watch struct {
 	present map[string]int64
 	joined  map[string][]time.Time // when a registration was found
 	led     []change
+	whole   time.Time // since when all hosts are registered, none of them anew, and one leads; zero: they are not
 }
 
 type change struct {
@@ -92,13 +94,18 @@ func (w *watch) run(ctx context.Context, halt <-chan struct{}) {
 
 func (w *watch) registrations(ctx context.Context) {
 	now, err := w.c.registered(ctx)
-	if err != nil {
-		return
-	}
 	leader, _ := w.c.leader(ctx)
 	at := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(now) < len(w.c.nodes) || leader == "" {
+		w.whole = time.Time{}
+	} else if w.whole.IsZero() || !maps.Equal(now, w.present) {
+		w.whole = at
+	}
+	if err != nil {
+		return
+	}
 	for name, incarnation := range now {
 		if w.present[name] != incarnation {
 			w.joined[name] = append(w.joined[name], at)
@@ -164,8 +171,16 @@ func (r *run) playCluster(ctx context.Context, plan *Plan, report *Report) (err 
 	for _, g := range games {
 		w.ended[g.id] = make([]time.Time, len(c.nodes))
 	}
-	l := &load{c: c, games: games, created: map[string]string{}}
-	c.watched = w
+	l := &load{c: c, games: games}
+	if err := l.ready(ctx); err != nil {
+		return err
+	}
+	c.watched, c.calls = w, l
+	if anyOf(r.events, Restore) {
+		if err := c.etcd(ctx, "snapshot", c.backup(), "--endpoint", c.members[0].url); err != nil {
+			return err
+		}
+	}
 	r.line.begin()
 	halt, quiet := make(chan struct{}), make(chan struct{})
 	var playing, watching sync.WaitGroup
@@ -185,15 +200,14 @@ func (r *run) playCluster(ctx context.Context, plan *Plan, report *Report) (err 
 		return err
 	}
 	healed := time.Now()
-	whole, err := c.awaitWhole(ctx, healed)
-	if err != nil {
+	if err := w.awaitWhole(ctx, healed); err != nil {
 		return err
 	}
 	if err := rest(ctx, 2*time.Second); err != nil {
 		return err
 	}
 	stop()
-	j := &clusterJudge{cluster: c, load: l, watch: w, games: games, healed: healed, whole: whole}
+	j := &clusterJudge{cluster: c, load: l, watch: w, games: games, healed: healed}
 	err = j.judge(ctx, report)
 	r.o.Watch.End(report.Figures.String())
 	return err
@@ -288,20 +302,20 @@ func (c *cluster) openGame(ctx context.Context, n int, has []int) (*game, error)
 	return g, nil
 }
 
-// awaitWhole waits until all hosts are registered and one leads, for at most healedMax. It returns how long that took
-// after the last fault, or -1.
-func (c *cluster) awaitWhole(ctx context.Context, healed time.Time) (time.Duration, error) {
+// awaitWhole waits until all hosts are registered and one leads, for at most healedMax.
+func (w *watch) awaitWhole(ctx context.Context, healed time.Time) error {
 	for time.Since(healed) < healedMax {
-		all, err := c.registered(ctx)
-		_, lead := c.leader(ctx)
-		if err == nil && lead == nil && len(all) == len(c.nodes) {
-			return time.Since(healed), nil
+		w.mu.Lock()
+		whole := !w.whole.IsZero()
+		w.mu.Unlock()
+		if whole {
+			break
 		}
 		if err := rest(ctx, watchEvery); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return -1, nil
+	return nil
 }
 
 // directory returns the game sessions in the directory and their owners.

@@ -85,7 +85,7 @@ func (r *run) spec() (spec server.Spec, err error) {
 		spec.Within, sets = r.tight.Do, append(sets, "limits.playerBytesPerSecond=0", "limits.playerMessagesPerSecond=0")
 	}
 	spec.Sets = append(sets, r.o.Sets...)
-	if anyOf(r.events, DiskFull, DiskReadOnly, DiskSync, DiskSlow) {
+	if slices.ContainsFunc(r.events, func(e Event) bool { return e.Fault.onDisk() }) {
 		socket := filepath.Join(r.dir, "disk.sock")
 		if r.disk, err = disk.Listen(socket); err != nil {
 			return spec, err

@@ -37,6 +37,10 @@ const (
 	Crash Kind = "crash"
 	// Cut lets nothing pass between a node of a cluster and others. Event.From says which ones.
 	Cut Kind = "cut"
+	// Revoke ends the lease of a node of a cluster, as an etcd with a slow disk did.
+	Revoke Kind = "revoke"
+	// Restore stops all members of etcd. When the fault is over, they start with a backup that is as old as the run.
+	Restore Kind = "restore"
 	// Kills ends a host under API load (SIGKILL), at each failpoint of its store. It must be the only fault of its
 	// plan, and the plan has no players.
 	Kills Kind = "kills"
@@ -61,7 +65,7 @@ const (
 )
 
 // kinds lists all kinds in the order of the legend.
-var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills, Cut}
+var kinds = []Kind{Silence, Link, Reset, Handover, Rebind, Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills, Cut, Revoke, Restore}
 
 func kindNames() string {
 	names := make([]string, len(kinds))
@@ -91,18 +95,27 @@ var meanings = map[Kind]string{
 	Crash:        "the host is killed",
 	Kills:        "the host is killed under load, at the failpoints of its store",
 	Cut:          "nothing passes between a host of a cluster and others",
+	Revoke:       "etcd revokes the lease of a host",
+	Restore:      "etcd goes back to a backup",
 }
 
 // instant reports whether faults of this kind have no length.
-func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind }
+func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind || k == Revoke }
 
 // onHost reports whether faults of this kind affect the host's process.
 func (k Kind) onHost() bool {
-	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills, Cut}, k)
+	return slices.Contains([]Kind{Stall, Throttle, DiskFull, DiskReadOnly, DiskSync, DiskSlow, Memory, Files, Hang, Restart, Crash, Kills, Cut, Revoke, Restore}, k)
+}
+
+// onDisk reports whether faults of this kind affect the disk of a process.
+func (k Kind) onDisk() bool {
+	return slices.Contains([]Kind{DiskFull, DiskReadOnly, DiskSync, DiskSlow}, k)
 }
 
 // onCluster reports whether faults of this kind may affect a process of a cluster.
-func (k Kind) onCluster() bool { return slices.Contains([]Kind{Crash, Restart, Stall, Cut}, k) }
+func (k Kind) onCluster() bool {
+	return slices.Contains([]Kind{Crash, Restart, Stall, Cut, Revoke, Restore}, k) || k.onDisk()
+}
 
 // ends reports whether faults of this kind end the host's process.
 func (k Kind) ends() bool { return k == Crash || k == Restart }
@@ -250,10 +263,12 @@ func (s *Step) check() error {
 		return errors.New("from belongs to cut")
 	case s.Fault == Cut && !slices.Contains([]string{"etcd", "peers", "one", "all"}, s.From):
 		return errors.New("from must be etcd, peers, one or all")
-	case clusterTarget().MatchString(s.Target) && s.Fault == Cut && strings.HasPrefix(s.Target, "etcd"):
-		return errors.New("the target of cut must be a host")
-	case s.Fault == Cut && !clusterTarget().MatchString(s.Target):
-		return errors.New("the target of cut must be node, leader or follower")
+	case s.Fault == Restore && s.Target != "etcd":
+		return errors.New("the target of restore must be etcd")
+	case clusterTarget().MatchString(s.Target) && (s.Fault == Cut || s.Fault == Revoke) && strings.HasPrefix(s.Target, "etcd"):
+		return fmt.Errorf("the target of %s must be a host", s.Fault)
+	case (s.Fault == Cut || s.Fault == Revoke) && !clusterTarget().MatchString(s.Target):
+		return fmt.Errorf("the target of %s must be node, leader or follower", s.Fault)
 	case s.Fault.onHost() && s.Target != "host" && !(s.Fault.onCluster() && clusterTarget().MatchString(s.Target)):
 		return fmt.Errorf("the target of %s must be host", s.Fault)
 	case !s.Fault.onHost() && !slices.Contains([]string{"all", "half", "one"}, s.Target):

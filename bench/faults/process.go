@@ -9,12 +9,19 @@ import (
 	"syscall"
 	"time"
 
+	"troupe/bench/faults/disk"
 	"troupe/bench/server"
 	"troupe/transport/client"
 )
 
 // onHost begins a fault of the host's process and returns a function that ends it.
 func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() error, err error) {
+	if e.Fault.onDisk() {
+		if end = breakDisk(r.disk, e); e.Fault != DiskSlow {
+			end = r.calls.during(end)
+		}
+		return end, nil
+	}
 	switch e.Fault {
 	case Stall:
 		if err := r.proc.Pause(); err != nil {
@@ -23,15 +30,6 @@ func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() er
 		return r.proc.Continue, nil
 	case Throttle:
 		return r.throttle(e.Share), nil
-	case DiskFull:
-		return r.calls.fail(r.disk.FailWrites, syscall.ENOSPC), nil
-	case DiskReadOnly:
-		return r.calls.fail(r.disk.FailWrites, syscall.EROFS), nil
-	case DiskSync:
-		return r.calls.fail(r.disk.FailSyncs, syscall.EIO), nil
-	case DiskSlow:
-		r.disk.Slow(time.Duration(e.Delay))
-		return func() error { r.disk.Slow(0); return nil }, nil
 	case Memory:
 		return r.crowd(ctx)
 	case Files:
@@ -50,6 +48,21 @@ func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() er
 	}
 	r.proc.Kill()
 	return func() error { return r.startAgain(ctx, players) }, nil
+}
+
+// breakDisk begins a fault of a disk and returns a function that ends it.
+func breakDisk(d *disk.Disk, e Event) (end func() error) {
+	set := d.FailWrites
+	why := map[Kind]syscall.Errno{DiskFull: syscall.ENOSPC, DiskReadOnly: syscall.EROFS, DiskSync: syscall.EIO}[e.Fault]
+	switch e.Fault {
+	case DiskSlow:
+		d.Slow(time.Duration(e.Delay))
+		return func() error { d.Slow(0); return nil }
+	case DiskSync:
+		set = d.FailSyncs
+	}
+	set(why)
+	return func() error { set(0); return nil }
 }
 
 // startAgain starts a host on the store of the previous host and points the players' paths to it.

@@ -23,6 +23,10 @@ type conn struct {
 	number int
 	// seen is set for ToAnything only; nil: the answers are the swarm's own messages
 	seen *seen
+	// ticks is set for ToTicks only
+	ticks bool
+	// tick is the arrival of the last tick; owned by the reader
+	tick int64
 
 	prepared bool        // the message is made; owned by Run
 	ready    atomic.Bool // the fast channel is up; set by the reader
@@ -103,6 +107,8 @@ func (c *webSocket) drain(b *batch, now int64, w *window) error {
 		}
 		if c.of.seen != nil {
 			c.answer(p.Payload, b, now, w)
+		} else if c.of.ticks && p.OpCode > 0 {
+			c.of.ticked(b, now)
 		} else if stamp, own := stampOf(p); own {
 			b.stamps[b.n] = stamp
 			b.n++
@@ -117,6 +123,15 @@ func (c *webSocket) drain(b *batch, now int64, w *window) error {
 		c.of.rec.add(b, now, w)
 	}
 	return nil
+}
+
+// ticked counts a tick, from the second one on.
+func (c *conn) ticked(b *batch, now int64) {
+	if c.tick != 0 {
+		b.stamps[b.n] = c.tick
+		b.n++
+	}
+	c.tick = now
 }
 
 // answer counts one packet that a script has sent. The packet may contain any number of send times.

@@ -40,6 +40,7 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	if s.cfg.To == ToAnything {
 		c.seen = new(seen)
 	}
+	c.ticks = s.cfg.To == ToTicks
 	if s.cfg.SDK != nil {
 		return c, c.dialSDK(ctx, s.cfg.SDK, addr, login.PlayerSessionID)
 	}

@@ -34,7 +34,7 @@ func newMessage(cfg *Config, c *webSocket) *message {
 		unit = c.protocol.Message(payload)
 	case cfg.To == ToSelf:
 		unit = AppendPlayerMessage(nil, op, peer, peer, payload)
-	case cfg.To == ToServer, cfg.To == ToAnything:
+	case cfg.To == ToServer, cfg.To == ToAnything, cfg.To == ToTicks:
 		unit = AppendPlayerMessage(nil, op, peer, ServerPeer, payload)
 	default:
 		unit = AppendGroupMessage(nil, op, peer, AllPlayers, payload)

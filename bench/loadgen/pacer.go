@@ -116,7 +116,7 @@ func (s *Swarm) receivers(c *conn) int64 {
 	switch s.cfg.To {
 	case ToRoom:
 		return int64(len(s.rooms[c.room]))
-	case ToAnything:
+	case ToAnything, ToTicks:
 		return 0
 	default:
 		return 1

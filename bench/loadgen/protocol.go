@@ -90,6 +90,8 @@ func (c *webSocket) parts(message []byte, b *batch, now int64, w *window) error 
 		switch {
 		case part.Payload == nil:
 			b.other++
+		case c.of.ticks:
+			c.of.ticked(b, now)
 		case len(part.Payload) < stampBytes:
 			return errShortPayload
 		default:

@@ -36,7 +36,7 @@ type Moment struct {
 // Result is the result of the measured part. A message belongs to it if its intended send time does.
 type Result struct {
 	Sent int64 `json:"sent"`
-	// ToRoom: Sent times the players of the room, including the sender; ToAnything: 0; other targets: Sent
+	// ToRoom: Sent times the players of the room, including the sender; ToAnything and ToTicks: 0; other targets: Sent
 	Expected    int64     `json:"expected"`
 	Delivered   int64     `json:"delivered"` // expected messages that arrived; with ToAnything, send times that came back
 	Other       int64     `json:"other"`     // packets that were not messages of the swarm; with ToAnything, all packets

@@ -19,7 +19,7 @@ type Config struct {
 	To              Target   // where messages go
 	OpCode          int32    // op code of the messages; 0: OpLoad
 	SDK             *SDK     // options of Troupe's Go client; nil: a bare WebSocket, which costs the generator less
-	Protocol        Protocol // for a server that does not speak Realtime; nil: Realtime; requires ToRoom
+	Protocol        Protocol // for a server that does not speak Realtime; nil: Realtime; requires ToRoom or ToTicks
 	Message         []byte   // message to send; its Placeholders become the send time; nil: a payload of PayloadBytes; requires ToAnything
 }
 
@@ -32,6 +32,7 @@ const (
 	ToSelf                   // the sender
 	ToServer                 // the server, whose script returns each message to its sender
 	ToAnything               // the server, whose script may do anything
+	ToTicks                  // the server, which sends ticks by itself: the latency of a tick is the time since the player's last one
 )
 
 // Login identifies one player to connect. Players with the same Room number receive each other's messages.
@@ -83,8 +84,8 @@ func New(cfg Config) (*Swarm, error) {
 	if cfg.To != ToAnything && (cfg.OpCode != 0 || cfg.Message != nil) {
 		return nil, errors.New("own op codes and messages are for scripts, of which it is not known what they answer")
 	}
-	if cfg.To != ToRoom && (cfg.Protocol != nil || cfg.SDK != nil) {
-		return nil, errors.New("players of another protocol, and those of the SDK, send to their rooms")
+	if cfg.To != ToRoom && (cfg.SDK != nil || cfg.Protocol != nil && cfg.To != ToTicks) {
+		return nil, errors.New("players of the SDK send to their rooms, and those of another protocol to their rooms or to a server with ticks")
 	}
 	if cfg.DialConcurrency <= 0 {
 		cfg.DialConcurrency = 64

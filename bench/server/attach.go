@@ -129,7 +129,8 @@ func (f figures) counters() Counters {
 		return sum
 	}
 	return Counters{
-		Mallocs:    known("/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"),
-		Goroutines: known("/sched/goroutines:goroutines"),
+		Collections: known("/gc/cycles/total:gc-cycles"),
+		Mallocs:     known("/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"),
+		Goroutines:  known("/sched/goroutines:goroutines"),
 	}
 }

@@ -12,11 +12,12 @@ import (
 
 // Counters are the server's own counters. A negative value is unknown. Mallocs counts from the start of the server.
 type Counters struct {
-	Mallocs    int64
-	Goroutines int64
+	Mallocs     int64
+	Goroutines  int64
+	Collections int64 // of garbage
 }
 
-var unknownCounters = Counters{Mallocs: -1, Goroutines: -1}
+var unknownCounters = Counters{Mallocs: -1, Goroutines: -1, Collections: -1}
 
 // answerBytesMax bounds the bytes read from a response.
 const answerBytesMax = 16 << 20

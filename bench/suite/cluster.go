@@ -131,21 +131,6 @@ var clusterWorkloads = []Workload{
 	crowdWorkload,
 }
 
-// Expand replaces the name of a set of workloads by the names of its workloads: "cluster" by those that begin with
-// "cluster-".
-func Expand(names []string) (all []string) {
-	for _, name := range names {
-		if name != "cluster" {
-			all = append(all, name)
-			continue
-		}
-		for _, w := range clusterWorkloads {
-			all = append(all, w.Name)
-		}
-	}
-	return all
-}
-
 // besideNodes returns a host without a cluster, and a cluster of three.
 func (r *run) besideNodes(measure func(*run, context.Context, []*server.Process) (result.Round, error)) []subject {
 	alone := r.service(func(r *run, ctx context.Context, proc *server.Process) (result.Round, error) {

@@ -148,6 +148,9 @@ func (m *meter) figures() result.Figures {
 	}
 	if m.swarm != nil {
 		us := float64(time.Microsecond)
+		if a.counters.Collections >= 0 && b.counters.Collections >= 0 {
+			f.Set("collections_per_s", float64(b.counters.Collections-a.counters.Collections)/took)
+		}
 		f.Set("cpu_us", float64(m.cpu())/us/received)
 		f.Set("cpu_user_us", float64(b.usage.User-a.usage.User)/us/received)
 		f.Set("cpu_system_us", float64(b.usage.System-a.usage.System)/us/received)

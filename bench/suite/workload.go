@@ -48,7 +48,27 @@ func (r *run) subject(name string, spec server.Spec, measure func(ctx context.Co
 
 // Workloads returns all workloads in the order of their listing.
 func Workloads() []Workload {
-	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads, clusterWorkloads)
+	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, tickWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads, clusterWorkloads)
+}
+
+// sets are the prefixes that name several workloads.
+var sets = []string{"cluster", "ticks"}
+
+// Expand replaces the name of a set of workloads by the names of its workloads: "cluster" by those that begin with
+// "cluster-".
+func Expand(names []string) (all []string) {
+	for _, name := range names {
+		if !slices.Contains(sets, name) {
+			all = append(all, name)
+			continue
+		}
+		for _, w := range Workloads() {
+			if strings.HasPrefix(w.Name, name+"-") {
+				all = append(all, w.Name)
+			}
+		}
+	}
+	return all
 }
 
 // ErrUnknown means that there is no such workload.

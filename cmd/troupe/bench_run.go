@@ -22,7 +22,7 @@ import (
 
 // benchRun runs workloads. Load parameters that are not given have the workload's values.
 type benchRun struct {
-	Workload []string `arg:"" help:"Workloads, as \"troupe bench list\" shows them; cluster: all whose names begin with cluster-."`
+	Workload []string `arg:"" help:"Workloads, as \"troupe bench list\" shows them; cluster and ticks: all whose names begin with that."`
 
 	Against string `placeholder:"URL" help:"Service API of a host that runs already. Without it, hosts are started here and ended again."`
 	Fleet   string `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on, with --against (${default})."`

@@ -21,6 +21,8 @@ type Operations interface {
 	Ban(ctx context.Context, b messages.Ban) error
 	LiftBan(ctx context.Context, player messages.PlayerID) (bool, error)
 	Bans() []messages.Ban
+	// AwaitBans returns when this host has the changes of bans that other nodes of its cluster have answered before.
+	AwaitBans(ctx context.Context) error
 	// LogLevel returns debug, info, warn or error. SetLogLevel changes the level until the next reload or
 	// restart. by is the shortened name of the caller.
 	LogLevel() string
@@ -160,16 +162,15 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	}
 	until := time.Now().Add(time.Duration(q.numbers["seconds"]) * time.Second)
 	b := messages.Ban{Player: player, Until: until, Reason: reason, By: short(q.who.name)}
+	if q.who.reported { // another node has made the ban
+		return c.enforce(w, r, b)
+	}
 	if err := c.o.Operations.Ban(r.Context(), b); err != nil {
 		return refused(err)
 	}
 	// Each node removes the player from its own game sessions, so that a node that does not answer hinders no other.
-	wait := answerMax
-	if q.text("node") != "" {
-		wait = askMax / 4
-	}
 	answers, notEverywhere := c.everywhere(r, q, "bans")
-	k, p := c.kickFrom(r.Context(), c.local(), player, "", b.Cause(), wait)
+	k, p := c.kickFrom(r.Context(), c.local(), player, "", b.Cause(), answerMax)
 	if p = cmp.Or(p, notEverywhere); p != nil {
 		return p
 	}
@@ -184,17 +185,34 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 	}{shownBan(b), k})
 }
 
+// enforce removes a player that another node has banned from the game sessions of this node.
+func (c *Console) enforce(w http.ResponseWriter, r *http.Request, b messages.Ban) *problem {
+	if err := c.o.Operations.AwaitBans(r.Context()); err != nil {
+		return refused(err)
+	}
+	k, p := c.kickFrom(r.Context(), c.local(), b.Player, "", b.Cause(), askMax/4)
+	if p != nil {
+		return p
+	}
+	return answer(w, k)
+}
+
 func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *problem {
+	if q.who.reported { // another node has lifted the ban
+		if err := c.o.Operations.AwaitBans(r.Context()); err != nil {
+			return refused(err)
+		}
+		return answer(w, struct{}{})
+	}
 	player := messages.PlayerID(q.text("player"))
 	there, err := c.o.Operations.LiftBan(r.Context(), player)
 	if err != nil {
 		return refused(err)
 	}
-	lifted, p := c.everywhere(r, q, "bans")
-	if p != nil {
+	if _, p := c.everywhere(r, q, "bans"); p != nil {
 		return p
 	}
-	if !there && len(lifted) == 0 {
+	if !there {
 		return refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" is not banned")
 	}
 	return answer(w, struct{}{})

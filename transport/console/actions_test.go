@@ -37,6 +37,7 @@ func (o *operations) Ban(_ context.Context, b messages.Ban) error {
 func (o *operations) LiftBan(_ context.Context, p messages.PlayerID) (bool, error) {
 	return len(o.bans) > 0 && o.bans[0].Player == p, nil
 }
+func (o *operations) AwaitBans(context.Context) error                { return nil }
 func (o *operations) Bans() []messages.Ban                           { return o.bans }
 func (o *operations) LogLevel() string                               { return o.level }
 func (o *operations) SetLogLevel(level, _ string) error              { o.level = level; return nil }

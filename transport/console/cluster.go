@@ -23,6 +23,7 @@ type Cluster interface {
 	Local() messages.Doer // answers for this node alone
 	Self() Node           // this node, without what the console counts
 	Nodes() []Node        // all nodes that this node knows, itself included, by name
+	GameURLs() []string   // addresses at which the other nodes that run accept players' browsers, by name of the node
 	// Ask passes a request of the API on to another node. The error says that the node does not answer.
 	Ask(ctx context.Context, node string, q coord.AskConsole) (coord.ConsoleAnswer, error)
 	// Forget declares a node lost that is not registered. Only the leader may do so.
@@ -200,21 +201,17 @@ func gather[T any](ctx context.Context, c *Console, method, path string, q query
 	return all, silent
 }
 
-// everywhere does an action on the other nodes too, unless another node has passed it on. It returns the answers of
-// those that have done it. Nodes that answer NotFound had nothing to do. The problem names the nodes that have failed.
+// everywhere does an action on the other nodes too. It returns the answers of those that have done it. The problem names
+// the nodes that have failed.
 func (c *Console) everywhere(r *http.Request, q query, path string) (done []*coord.ConsoleAnswer, p *problem) {
-	if q.text("node") != "" {
-		return nil, nil
-	}
 	var failed []string
 	names, answers := c.askOthers(r.Context(), r.Method, path, q)
 	for i, a := range answers {
-		switch {
-		case a != nil && a.Status == http.StatusOK:
-			done = append(done, a)
-		case a == nil || a.Status != http.StatusNotFound:
+		if a == nil || a.Status != http.StatusOK {
 			failed = append(failed, names[i])
+			continue
 		}
+		done = append(done, a)
 	}
 	if len(failed) > 0 {
 		p = refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(failed, ", ")+": do it again")

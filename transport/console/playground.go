@@ -84,14 +84,29 @@ func (c *Console) createPlayerSession(w http.ResponseWriter, r *http.Request, q 
 	return answer(w, seat{string(s.ID), string(s.PlayerID), string(s.GameSessionID), urls})
 }
 
+// policyMax is the maximum length of the addresses of other nodes in a policy, in bytes. Proxies such as nginx refuse
+// answers whose headers are longer than 4 KiB. About fifty nodes fit.
+const policyMax = 3000
+
 // pagePolicy returns the content security policy of the HTML document. In addition to policy, it allows
-// connections to the host's own game listeners, for the playground. A policy cannot contain an IPv6 address
+// connections to the game listeners, for the playground: those of this host, and those of the other nodes that are
+// known when the page is loaded, because a game session may run there. It names each address instead of allowing all
+// (ws: wss:), so that a script that got into the page could send data to no other place. The price: the page must be
+// loaded again to reach a node that joins later, or one beyond policyMax. A policy cannot contain an IPv6 address
 // (CSP 3, 2.3.1 host-source). In that case the playground says that public.host must be set.
 func (c *Console) pagePolicy() string {
 	var listeners strings.Builder
 	for _, u := range c.o.GameURLs() {
 		if sourceExpression(u) {
 			listeners.WriteString(" " + u)
+		}
+	}
+	if c.o.Cluster != nil {
+		most := listeners.Len() + policyMax
+		for _, u := range c.o.Cluster.GameURLs() {
+			if sourceExpression(u) && listeners.Len()+1+len(u) <= most {
+				listeners.WriteString(" " + u)
+			}
 		}
 	}
 	return strings.Replace(policy, "connect-src 'self'", "connect-src 'self'"+listeners.String(), 1)

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,6 +96,16 @@ func TestAnOperatorTakesASeat(t *testing.T) {
 	}
 }
 
+// manyNodes is a cluster of more nodes than a policy names.
+type manyNodes struct{ Cluster }
+
+func (manyNodes) GameURLs() (all []string) {
+	for i := range 1000 {
+		all = append(all, fmt.Sprintf("ws://node-%03d:1900", i), "ws://[::1]:1900")
+	}
+	return all
+}
+
 // Addresses that are invalid in a policy are left out, so they cannot end or add a directive.
 func TestThePolicyHasNothingButListeners(t *testing.T) {
 	w := newWorld(t, false)
@@ -103,6 +114,11 @@ func TestThePolicyHasNothingButListeners(t *testing.T) {
 	}
 	want := strings.Replace(policy, "connect-src 'self'", "connect-src 'self' ws://192.0.2.1:1900 wss://games.example:1901", 1)
 	if got := w.want(200, "", "GET", "/", "", "Accept", "text/html").Header().Get("Content-Security-Policy"); got != want {
+		t.Error(got)
+	}
+	w.console.o.Cluster = manyNodes{}
+	got := w.want(200, "", "GET", "/", "", "Accept", "text/html").Header().Get("Content-Security-Policy")
+	if n := len(got) - len(want); !strings.HasPrefix(got, want[:strings.Index(want, "; form-action")]+" ws://node-000:1900 ws://node-001:1900 ") || n > policyMax || n < policyMax-len(" ws://node-000:1900") {
 		t.Error(got)
 	}
 	if got := w.want(200, "", "GET", "/console/app.js", "").Header().Get("Content-Security-Policy"); got != policy {

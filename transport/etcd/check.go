@@ -73,7 +73,7 @@ func supported(text string) (version, error) {
 func (c *Client) Check(ctx context.Context, log zerolog.Logger) error {
 	var silent error
 	answers := 0
-	for _, endpoint := range c.calls.Endpoints() {
+	for _, endpoint := range c.endpoints {
 		var text string
 		err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
 			answer, err := c.calls.Status(ctx, endpoint)
@@ -84,7 +84,7 @@ func (c *Client) Check(ctx context.Context, log zerolog.Logger) error {
 		})
 		if err != nil {
 			silent = err
-			if why := c.why(ctx, endpoint); why != nil {
+			if why := c.why(ctx, endpoint); why != nil && errors.Is(err, coord.ErrUnavailable) {
 				silent = fmt.Errorf("%w: %s: %w", coord.ErrUnavailable, endpoint, why)
 			}
 			continue

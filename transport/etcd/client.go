@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -26,15 +28,19 @@ type Options struct {
 
 // Client is a client of etcd. It is safe for concurrent use.
 type Client struct {
-	attempt time.Duration
-	tls     *tls.Config
-	calls   *clientv3.Client
-	watches *clientv3.Client // a second connection, because large responses would delay events on a shared one (S13)
+	attempt   time.Duration
+	endpoints []string
+	tls       *tls.Config
+	calls     *clientv3.Client // connected to one endpoint
+	watches   *clientv3.Client // a second connection, because large responses would delay events on a shared one (S13)
+
+	mu sync.Mutex // guards the field below
+	at int        // index of the endpoint that answers calls
 }
 
 // Open creates a client. Only if a user is configured, it waits for etcd, at most until ctx ends.
 func Open(ctx context.Context, o Options) (*Client, error) {
-	c := &Client{attempt: cmp.Or(o.Attempt, time.Second), tls: o.TLS}
+	c := &Client{attempt: cmp.Or(o.Attempt, time.Second), endpoints: o.Endpoints, tls: o.TLS, at: rand.IntN(max(1, len(o.Endpoints)))}
 	config := clientv3.Config{
 		Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password, Logger: zap.NewNop(),
 		DialTimeout: 2 * c.attempt, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
@@ -47,6 +53,9 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	if c.watches, err = connect(ctx, config); err != nil {
 		_ = c.calls.Close()
 		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	if len(c.endpoints) > 0 {
+		c.calls.SetEndpoints(c.endpoints[c.at])
 	}
 	return c, nil
 }
@@ -70,11 +79,32 @@ func connect(ctx context.Context, config clientv3.Config) (*clientv3.Client, err
 // Close ends all calls and watches.
 func (c *Client) Close() error { return errors.Join(c.calls.Close(), c.watches.Close()) }
 
-// do makes a single attempt, with a timeout.
+// do makes a single attempt, with a timeout. If it is not answered, the next attempt goes to another member. The
+// library would call all members in turn, so one that is slow or silent would delay every third call for as long as
+// that lasts.
 func (c *Client) do(ctx context.Context, lost error, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), c.attempt)
+	c.mu.Lock()
+	at := c.at
+	c.mu.Unlock()
+	began := time.Now()
+	attempt, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), c.attempt)
 	defer cancel()
-	return translate(f(ctx), lost)
+	err := translate(f(attempt), lost)
+	enough := ctx.Err() == nil || time.Since(began) > c.attempt/2 // the caller may have given the member too little time
+	if (errors.Is(err, coord.ErrUnavailable) || errors.Is(err, coord.ErrUnknown)) && enough {
+		c.moveFrom(at)
+	}
+	return err
+}
+
+// moveFrom lets the next endpoint answer calls, unless another call has moved already.
+func (c *Client) moveFrom(at int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.at == at && len(c.endpoints) > 1 {
+		c.at = (at + 1) % len(c.endpoints)
+		c.calls.SetEndpoints(c.endpoints[c.at])
+	}
 }
 
 // translate converts an error of etcd to an error of package coord. It returns lost if the outcome of the

@@ -108,6 +108,30 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// One member that accepts connections and never answers delays one attempt, and not every second one.
+func TestASilentMember(t *testing.T) {
+	t.Parallel()
+	m := members(t, 1)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	c := client(t, Options{Endpoints: []string{"http://" + silent.Addr().String(), m[0].Client()}, Attempt: time.Second})
+	c.moveFrom(1)                                                    // if the client has chosen the member that answers
+	limited, cancel := context.WithTimeout(t.Context(), time.Second) // as callers do
+	defer cancel()
+	if _, err := c.Read(limited, coord.Query{Key: "x"}); err == nil {
+		t.Error("the silent member answers")
+	}
+	c.attempt = 30 * time.Second
+	for range 20 {
+		if _, err := c.Read(t.Context(), coord.Query{Key: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A majority of the members continues to work. Without a majority no request succeeds, and no data is lost.
 func TestMembersAway(t *testing.T) {
 	t.Parallel()

@@ -54,6 +54,8 @@ type clusterNode struct {
 	work        sync.WaitGroup
 	ready       chan struct{} // closed once the host has a System
 	alternates  player.Alternates
+	formerBans  []messages.Ban               // bans of the time when this host was alone
+	banned      map[string]messages.PlayerID // players whose bans are records of the cluster, by the ids of the records; only replicate uses it
 }
 
 const (
@@ -89,6 +91,7 @@ func (h *Host) join(o Options) (err error) {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	h.node = n
+	n.takeBans()
 	if n.coordinator = o.Coordinator; n.coordinator == nil {
 		if n.etcd, err = c.Etcd.open(n.ctx); err != nil {
 			return fmt.Errorf("host: cluster.etcd: %w", err)
@@ -177,6 +180,9 @@ func (h *Host) follow(Options) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("host: cluster: etcd does not answer with the resources of the cluster within %v", syncedMax)
 		}
+	}
+	if err := n.shareBans(); err != nil {
+		return fmt.Errorf("host: cluster: the bans of this host's store cannot be given to the cluster: %w", err)
 	}
 	close(n.ready)
 	n.self.SetDraining(false)
@@ -310,6 +316,7 @@ func (n *clusterNode) reap(ctx context.Context, term int64, lost coord.Node) err
 
 // replicate passes changes of the catalog to the System, and waits until they are applied.
 func (n *clusterNode) replicate(changes []store.Change) {
+	n.followBans(changes)
 	applied := make(chan struct{})
 	n.host.system.Replicate(changes, func() { close(applied) })
 	select {
@@ -366,6 +373,9 @@ func (n *clusterNode) report() {
 		if rooms, err := messages.Do(n.ctx, n.host.system, messages.FleetRoomQuery{}); err == nil {
 			load := coord.Load{Players: int(n.host.count.Players.Total())}
 			for _, r := range rooms {
+				if n.host.count.StoreFailing.Load() != 0 {
+					r.Free = 0 // new game sessions would be refused
+				}
 				load.Places = append(load.Places, coord.Place{Fleet: string(r.FleetID), Location: r.Location, Room: r.Free, Live: r.GameSessions})
 			}
 			n.self.SetLoad(load)

@@ -153,23 +153,6 @@ func TestABanOfACluster(t *testing.T) {
 	})
 }
 
-// A ban is lifted at a host that does not have it.
-func TestABanThatOnlyAnotherNodeHas(t *testing.T) {
-	seeing(t, 2, func(c *hosts) {
-		other := c.all[1].node.name
-		if status, body := c.all[0].act("POST", "/bans?player=eve&seconds=60&node="+other); status != 200 {
-			t.Fatalf("%d %s", status, body)
-		}
-		assert.Equal(c, "bans", len(operations{c.all[0].Host}.Bans()), 0)
-		for _, want := range []int{http.StatusOK, http.StatusNotFound} {
-			if status, body := c.all[0].act("DELETE", "/bans?player=eve"); status != want {
-				t.Errorf("%d %s", status, body)
-			}
-			assert.Equal(c, "bans", len(operations{c.all[1].Host}.Bans()), 0)
-		}
-	})
-}
-
 // A ban removes the player even if one node does not answer, and the answer names that node.
 func TestABanWhileANodeIsSilent(t *testing.T) {
 	seeing(t, 3, func(c *hosts) {
@@ -346,5 +329,30 @@ func TestASlowReaderOfALogOfACluster(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		writer.Close()
+	})
+}
+
+// The console's page may connect to the game listeners of all hosts, and to nothing else.
+func TestThePolicyNamesTheListenersOfTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := hostsOf(t, 2, func(o *Options) { withTLS(t, &o.Config) })
+		all := func(h *testHost) string {
+			_, wss, _ := strings.Cut(h.Addrs().WSS, ":")
+			return " ws://" + h.Addrs().WS + " wss://localhost:" + wss
+		}
+		policy := func(i int) string {
+			_, header, _ := c.all[i].call("GET", "/", "", "Accept", "text/html")
+			return header.Get("Content-Security-Policy")
+		}
+		for i := range c.all {
+			if want := "connect-src 'self'" + all(c.all[i]) + all(c.all[1-i]) + ";"; !strings.Contains(policy(i), want) {
+				t.Errorf("%s: no %s", policy(i), want)
+			}
+		}
+		c.kill(1)
+		time.Sleep(30 * time.Second)
+		if want := "connect-src 'self'" + all(c.all[0]) + ";"; !strings.Contains(policy(0), want) {
+			t.Errorf("%s: no %s", policy(0), want)
+		}
 	})
 }

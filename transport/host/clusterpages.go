@@ -14,6 +14,7 @@ import (
 	"troupe/actors/sessionlog"
 	"troupe/messages"
 	"troupe/messages/coord"
+	"troupe/messages/wire"
 	"troupe/transport/console"
 )
 
@@ -33,6 +34,21 @@ func (n clusterPages) Name() string { return n.name }
 
 // Local answers for this node alone.
 func (n clusterPages) Local() messages.Doer { return n.host.system }
+
+// GameURLs returns the addresses at which the other nodes accept players' browsers.
+func (n clusterPages) GameURLs() (all []string) {
+	for _, o := range n.Others() {
+		e, err := wire.ParseEndpoints(o.Players)
+		if err != nil { // its listeners are not open yet
+			continue
+		}
+		all = append(all, "ws://"+e.WS)
+		if e.WSS != "" {
+			all = append(all, "wss://"+e.WSS)
+		}
+	}
+	return all
+}
 
 // Self describes this node.
 func (n clusterPages) Self() console.Node {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"time"
@@ -18,6 +19,14 @@ type operations struct{ *Host }
 
 // Bans returns the bans in force.
 func (h operations) Bans() []messages.Ban { return h.bans.All(time.Now()) }
+
+// AwaitBans returns when the bans that other nodes have made or lifted before are in force or lifted here.
+func (h operations) AwaitBans(ctx context.Context) error {
+	if h.node == nil {
+		return nil
+	}
+	return unavailable(ctx, h.node.follower.Synced(ctx))
+}
 
 // LogLevel returns the log level that the configuration or an operator has set most recently.
 func (h operations) LogLevel() string {

@@ -250,6 +250,7 @@ func (c *Client) connect(l *link) (*grpc.ClientConn, error) {
 		}),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // the connection already uses TLS
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(messageMax), grpc.MaxCallSendMsgSize(messageMax)),
+		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window), // without the pings of an estimate at each answer
 		grpc.WithIdleTimeout(unusedMax), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
 	)
 	if err == nil {

@@ -24,6 +24,7 @@ type Options struct {
 
 const (
 	messageMax  = 8 << 20                // maximum size of a request or an answer in bytes; a script's archive of 5,000,000 bytes is 6.7 MB in base64
+	window      = 4 << 20                // maximum number of bytes of answers that are on the way to a client
 	silenceMax  = 3 * time.Second        // a connection is closed when the other side has been silent for this long
 	pingAfter   = time.Second            // silence after which a server pings; silenceMax leaves time for two lost pings
 	dialMax     = 3 * time.Second        // maximum time to connect, including the handshakes

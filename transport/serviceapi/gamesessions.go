@@ -81,7 +81,7 @@ func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.Describe
 		return nil, nil, err
 	}
 	return s.findGameSessions(ctx, messages.FindGameSessions{
-		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: status, Newest: true,
+		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: status, Newest: true, All: true,
 	}, how)
 }
 

@@ -36,15 +36,56 @@ func (f *Follower) Run(ctx context.Context) {
 // Synced returns once all changes that were answered before the call have been passed on. The error is the coordinator's
 // or ctx's.
 func (f *Follower) Synced(ctx context.Context) error {
+	_, err := f.synced(ctx)
+	return err
+}
+
+// synced implements Synced. at is the revision of the newest change, or 0 if there was none.
+func (f *Follower) synced(ctx context.Context) (at int64, err error) {
 	found, err := f.coordinator.Read(ctx, coord.Query{Key: f.prefix + catalogAt})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	at := int64(1) // the revision of the first listing is at least 1
 	if len(found.KVs) > 0 {
 		at = found.KVs[0].Changed
 	}
-	return f.replica.WaitFor(ctx, at)
+	return at, f.replica.WaitFor(ctx, max(1, at)) // the revision of the first listing is at least 1
+}
+
+// ErrNotWriter means that the condition of a Change does not hold.
+var ErrNotWriter = errors.New("store: this node is not registered at the moment")
+
+// Change commits small changes of the catalog without a term. It is for records that any node may change, while the
+// condition writer holds. It calls decide when this node's copy has all changes that were answered before the call, and
+// again if another change came first or the answer to a commit was lost; the changes of the last call count. It returns
+// once the copy has the changes. The error is decide's, the coordinator's, ErrNotWriter or ctx's.
+func (f *Follower) Change(ctx context.Context, writer coord.Condition, decide func() ([]store.Change, error)) error {
+	for refused := int64(-1); ; {
+		at, err := f.synced(ctx)
+		if err != nil {
+			return err
+		}
+		changes, err := decide()
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		if at == refused { // no other change came first
+			return ErrNotWriter
+		}
+		all := []coord.Change{coord.Put(f.prefix+catalogAt, nil)}
+		for _, c := range changes {
+			all = append(all, coord.Change{Key: f.prefix + catalogKeys + string(c.Kind) + "/" + c.ID, Value: c.Value, Delete: c.Value == nil})
+		}
+		done, revision, err := f.coordinator.Commit(ctx, []coord.Condition{writer, coord.Unchanged(f.prefix+catalogAt, at)}, all)
+		switch {
+		case done:
+			return f.replica.WaitFor(ctx, revision)
+		case err == nil:
+			refused = at
+		case !errors.Is(err, coord.ErrUnknown) || ctx.Err() != nil:
+			return err
+		}
+	}
 }
 
 // changes converts the changes of a Replica to changes of a store. It reads values that are stored in pieces.

@@ -2,9 +2,12 @@ package shared
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +91,84 @@ func TestFollower(t *testing.T) {
 			s.End()
 			cancel()
 			<-ended
+		})
+	}
+}
+
+// Three nodes add to one record by Change, while requests and answers are lost at random and the leader changes other
+// records. No addition is lost or made twice, and each is in the node's own copy when Change returns. Once the node's
+// registration is gone, it changes nothing.
+func TestChange(t *testing.T) {
+	for seed := range uint64(15) {
+		inBubble(t, func(w *world) {
+			ctx, cancel := context.WithCancel(w.Context())
+			var nodes, followers sync.WaitGroup
+			s, _ := w.lead(Options{})
+			_, at, err := w.coordinator.Client().Commit(ctx, nil, []coord.Change{coord.Put(prefix+"node/n", nil)})
+			w.ok(err)
+			writer := coord.Incarnation(prefix+"node/n", at)
+			record := func(c copied) []string { return strings.Fields(c["ban all"]) }
+			var last *Follower
+			var all copied
+			for n := range 3 {
+				client, own := w.coordinator.Client(), copied{}
+				var mu sync.Mutex
+				f := NewFollower(client, prefix, func(changes []store.Change) {
+					mu.Lock()
+					defer mu.Unlock()
+					own.apply(changes)
+				})
+				last, all = f, own
+				followers.Go(func() { f.Run(ctx) })
+				nodes.Go(func() {
+					r := rand.New(rand.NewPCG(seed, uint64(n)))
+					for i := range 20 {
+						one := fmt.Sprint(n, "-", i)
+						client.SetFaults(clustertest.Faults{Delay: time.Duration(r.IntN(300)) * time.Millisecond, Break: r.IntN(3) == 0, Answers: r.IntN(3) == 0})
+						heal := time.AfterFunc(time.Duration(r.IntN(3000))*time.Millisecond, func() { client.SetFaults(clustertest.Faults{}) })
+						add := func() ([]store.Change, error) {
+							mu.Lock()
+							defer mu.Unlock()
+							if now := record(own); !slices.Contains(now, one) {
+								return []store.Change{put(store.Ban, "all", strings.Join(append(now, one), " "))}, nil
+							}
+							return nil, nil
+						}
+						for f.Change(ctx, writer, add) != nil {
+							time.Sleep(100 * time.Millisecond)
+						}
+						mu.Lock()
+						if !slices.Contains(record(own), one) {
+							t.Errorf("seed %d: node %d does not have its own addition %s", seed, n, one)
+						}
+						mu.Unlock()
+						heal.Stop()
+						client.SetFaults(clustertest.Faults{})
+					}
+				})
+			}
+			for i := range 20 {
+				w.ok(commitNow(s, put(store.Fleet, "f", fmt.Sprint(i))))
+				time.Sleep(100 * time.Millisecond)
+			}
+			nodes.Wait()
+			w.ok(last.Synced(ctx))
+			got := record(all)
+			slices.Sort(got)
+			if len(got) != 60 || len(slices.Compact(got)) != 60 {
+				t.Fatalf("seed %d: %d additions: %v", seed, len(got), got)
+			}
+			_, _, err = w.coordinator.Client().Commit(ctx, nil, []coord.Change{coord.Delete(prefix + "node/n")})
+			w.ok(err)
+			if err := last.Change(ctx, writer, func() ([]store.Change, error) { return []store.Change{store.Delete(store.Ban, "all")}, nil }); !errors.Is(err, ErrNotWriter) {
+				t.Errorf("seed %d: a node that is not registered: %v", seed, err)
+			}
+			if got := record(all); len(got) != 60 {
+				t.Errorf("seed %d: it has changed the record: %v", seed, got)
+			}
+			cancel()
+			followers.Wait()
+			w.ok(s.Close())
 		})
 	}
 }

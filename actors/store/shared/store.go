@@ -65,7 +65,8 @@ type commit struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open creates a Store. It reads what the previous term has stored, and deletes pieces of values that no record names.
+// Open creates a Store. It deletes pieces of values that no record names, and finishes a commit of the previous term that
+// needs several transactions.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o.WaitingMax, o.BytesMax = cmp.Or(o.WaitingMax, WaitingMax), cmp.Or(o.BytesMax, BytesMax)
 	s := &Store{o: o, ended: make(chan struct{}), blobs: map[string]blob{}}
@@ -79,7 +80,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, s.cancel)() // ctx applies only until the store is open
-	if err := s.sweep(ctx); err != nil {
+	if err = s.sweep(ctx); err == nil {
+		err = s.finishFormer()
+	}
+	if err != nil {
 		s.cancel()
 		return nil, err
 	}
@@ -141,8 +145,9 @@ const pause = 50 * time.Millisecond
 
 func (s *Store) rest() { cluster.Sleep(s.ctx, pause) }
 
-// Commit implements store.Store. In addition to the errors of package store, it returns coord.ErrTooLarge for changes
-// that do not fit in a transaction, coord.ErrFull, and ErrOver.
+// Commit implements store.Store. In addition to the errors of package store, it returns coord.ErrTooLarge for keys that
+// are too long, coord.ErrFull, and ErrOver. Changes of any number and size are made together or not at all, but the other
+// nodes may see them one after the other if they need several transactions.
 func (s *Store) Commit(changes []store.Change, done func(error)) {
 	if done == nil {
 		done = func(error) {}
@@ -217,7 +222,12 @@ func (s *Store) run() {
 		if group == nil {
 			return
 		}
-		err := s.write(group)
+		var err error
+		if first := group[0].changes; s.fits(first) {
+			err = s.write(group)
+		} else { // next has returned only this commit
+			err = s.writeLarge(first)
+		}
 		if errors.Is(err, ErrOver) {
 			group = append(group, s.giveUp()...)
 		}
@@ -293,6 +303,8 @@ func (s *Store) prefix(kind store.Kind) (string, error) {
 		return s.o.Prefix + string(kind) + "/", nil
 	case store.MatchedGame:
 		return s.o.Prefix + "matched/", nil
+	case largeKind:
+		return s.o.Prefix + "large/", nil
 	}
 	return "", fmt.Errorf("store: records of the kind %s are a node's own", kind)
 }

@@ -35,7 +35,10 @@ func (z *size) add(s *Store, changes []store.Change) bool {
 	return z.changes <= changesMax && z.bytes <= valuesMax
 }
 
-// check returns an error if changes do not fit in one transaction, or do not belong in this store.
+// fits reports whether changes fit in one transaction.
+func (s *Store) fits(changes []store.Change) bool { return new(size).add(s, changes) }
+
+// check returns an error if changes have keys that are too long, or do not belong in this store.
 func (s *Store) check(changes []store.Change) error {
 	for _, c := range changes {
 		prefix, err := s.prefix(c.Kind)
@@ -45,9 +48,6 @@ func (s *Store) check(changes []store.Change) error {
 		if n := len(prefix) + len(c.ID); n > coord.KeyMax {
 			return fmt.Errorf("%w: a key of %d bytes, at most %d", coord.ErrTooLarge, n, coord.KeyMax)
 		}
-	}
-	if z := new(size); !z.add(s, changes) {
-		return fmt.Errorf("%w: %d changes of %d bytes, at most %d of %d", coord.ErrTooLarge, z.changes, z.bytes, changesMax, valuesMax)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@
   const colours = {
     silence: '#5b6b7b', link: '#d9a441', reset: '#c0392b', handover: '#8e44ad', rebind: '#16a0a0', stall: '#b9770e', crash: '#7b241c',
     throttle: '#2471a3', 'disk-full': '#6c3483', 'disk-slow': '#a569bd', 'disk-read-only': '#7d8fd1',
-    'disk-sync-fails': '#4a235a', memory: '#117a65', files: '#7d6608', hang: '#1e8449', restart: '#3b5bdb', kills: '#922b21', cut: '#34495e',
+    'disk-sync-fails': '#4a235a', memory: '#117a65', files: '#7d6608', hang: '#1e8449', restart: '#3b5bdb', kills: '#922b21', cut: '#34495e', revoke: '#af7ac5', restore: '#6e2c00',
   };
   const colour = (kind) => colours[kind];
   const away = '#e05a4e';

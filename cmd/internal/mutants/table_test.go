@@ -339,4 +339,14 @@ var mutants = []mutant{
 		file: "transport/peers/server.go", changes: []change{{"ctx = messages.WithReplayKey(ctx, key[0])", ""}},
 		pkg: "./transport/host", run: "TestACallHasOneEffectAtAllHosts",
 	},
+	{
+		name: "a ticket is lost at a change of leader", promise: "CL-40",
+		file: "actors/matchmaker/keep.go", changes: []change{{"\t\t\tstate.tickets = append(state.tickets, storedTicket{r, bytes})\n", "\t\t\tif r.Status != messages.TicketSearching {\n\t\t\t\tstate.tickets = append(state.tickets, storedTicket{r, bytes})\n\t\t\t}\n"}},
+		pkg: "./transport/host", run: "TestALeaderIsLostWhileTicketsWait",
+	},
+	{
+		name: "a new leader does not finish what needs several transactions", promise: "CL-42",
+		file: "actors/store/shared/store.go", changes: []change{{"\t\terr = s.finishFormer()\n", ""}},
+		pkg: "./transport/host", run: "TestALeaderIsLostInALargeMatch",
+	},
 }

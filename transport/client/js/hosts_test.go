@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/cluster/clustertest"
 	"troupe/messages"
 	"troupe/transport/client"
 	"troupe/transport/host"
@@ -36,6 +38,8 @@ type control struct {
 	ctx    context.Context
 	dir    string
 	cuts   time.Duration // mean time between two cuts of a stream
+
+	coordinator *clustertest.Store // of the hosts that are a cluster
 
 	mu    sync.Mutex
 	hosts map[string]*host.Host
@@ -62,6 +66,8 @@ func newControl(t *testing.T) *control {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &control{T: t, ctx: ctx, dir: t.TempDir(), cuts: 60 * time.Millisecond, hosts: map[string]*host.Host{}, games: map[string]messages.GameSessionID{}, stop: func() {}}
 	t.Cleanup(cancel)
+	c.coordinator = clustertest.NewStore()
+	t.Cleanup(c.coordinator.Close)
 	var err error
 	if c.silent, err = net.Listen("tcp", "127.0.0.1:0"); err != nil { // nothing accepts its connections
 		t.Fatal(err)
@@ -74,7 +80,7 @@ func newControl(t *testing.T) *control {
 	c.proxy = newProxy(t, h.Addrs().WS)
 	c.mux = http.NewServeMux()
 	for path, answer := range map[string]func(question) (any, error){
-		"seat": c.seat, "status": c.status, "proxied": c.proxied, "silent": c.silentURL, "freeze": c.freeze, "drain": c.drain,
+		"seat": c.seat, "elsewhere": c.elsewhere, "status": c.status, "proxied": c.proxied, "silent": c.silentURL, "freeze": c.freeze, "drain": c.drain,
 		"partner": c.partner, "partnerEnds": c.partnerEnds,
 	} {
 		c.answers(path, answer)
@@ -108,6 +114,7 @@ func (c *control) host(name string) (*host.Host, error) {
 	if h := c.hosts[name]; h != nil {
 		return h, nil
 	}
+	o := host.Options{Log: zerolog.Nop()}
 	cfg := host.Defaults()
 	cfg.API.Addr, cfg.WebSocket.Addr, cfg.Fast.Addr, cfg.WSS.Addr, cfg.DTLS.Addr, cfg.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", ""
 	cfg.TLS.Dir = filepath.Join(c.dir, "tls")
@@ -123,10 +130,15 @@ func (c *control) host(name string) (*host.Host, error) {
 		cfg.Reconnect.Window = time.Second
 	case "busy":
 		l.LoginsPerSecond, l.LoginsWaiting = 2, 1
+	case "node-a", "node-b":
+		cfg.Cluster.Name, cfg.Cluster.Node = "test", name
+		cfg.Cluster.Etcd.Endpoints, cfg.Cluster.Peers.Addr = []string{"http://127.0.0.1:1"}, "127.0.0.1:0"
+		o.Coordinator = c.coordinator.Client()
 	case "small":
 		cfg.Session.PlayerQueueBytes = 64 << 10
 	}
-	h, err := host.Start(host.Options{Config: cfg, Log: zerolog.Nop()})
+	o.Config = cfg
+	h, err := host.Start(o)
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +180,40 @@ func (c *control) seat(q question) (any, error) {
 	}
 	_, port, err := net.SplitHostPort(h.Addrs().WSS)
 	return map[string]string{"url": "ws://" + h.Addrs().WS, "wss": "wss://localhost:" + port, "playerSessionId": string(seats[0].ID)}, err
+}
+
+// elsewhere reserves a seat in a cluster of two hosts. The URLs are those of the host that does not run the game session.
+func (c *control) elsewhere(question) (any, error) {
+	var nodes [2]*host.Host
+	for i, name := range []string{"node-a", "node-b"} {
+		var err error
+		if nodes[i], err = c.host(name); err != nil {
+			return nil, err
+		}
+	}
+	cluster := nodes[0].System().Cluster()
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	defer cancel()
+	game, err := messages.Do(ctx, cluster, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 8})
+	for err != nil && ctx.Err() == nil { // the cluster has no leader yet, and no fleets
+		game, err = messages.Do(ctx, cluster, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 8})
+	}
+	for err == nil && game.Status == messages.GameSessionActivating {
+		game, err = messages.Do(ctx, cluster, messages.GameSessionQuery{ID: game.ID})
+	}
+	if err != nil {
+		return nil, err
+	}
+	seats, err := messages.Do(c.ctx, cluster, messages.CreatePlayerSessions{GameSessionID: game.ID, Players: []messages.NewPlayer{{PlayerID: "ann"}}})
+	if err != nil {
+		return nil, err
+	}
+	other := nodes[0]
+	if strings.HasSuffix(other.Addrs().WS, fmt.Sprint(":", game.Port)) {
+		other = nodes[1]
+	}
+	_, port, err := net.SplitHostPort(other.Addrs().WSS)
+	return map[string]string{"url": "ws://" + other.Addrs().WS, "wss": "wss://localhost:" + port, "playerSessionId": string(seats[0].ID)}, err
 }
 
 func (c *control) status(q question) (any, error) {

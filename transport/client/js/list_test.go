@@ -74,11 +74,14 @@ var withoutCounterpart = map[string]string{
 	"not tried for this client": `TestALoginAnswerCountsIfTheHostClosesAtOnce TestDroppedAtOnce TestStorm TestATakeoverAfterARefusalIsTheEnd`,
 }
 
+const elsewhere = "the Go client is tried in clusters of whole hosts: transport/host"
+
 // onlyHere has the entries without a test of the Go SDK, each with the reason.
 var onlyHere = map[string]string{
 	"closeWhileToldOfANewConnection": "events are calls", "closeWhenReconnected": "events are calls", "networkChangedInReconnected": "events are calls",
 	"gapInMove": "events are calls", "moveSignalBehindAnotherMove": "a matter of promises",
 	"connectTimeoutInfinite": "timers of the platform", "silenceInfinite": "timers of the platform",
+	"redirects": elsewhere, "redirectsInACircle": elsewhere, "alternates": elsewhere, "closeBetweenHosts": elsewhere, "cluster": elsewhere,
 	"silenceInAHiddenPage": "timers of the platform", "silenceTime": "this client asks the host by itself",
 }
 

@@ -55,6 +55,10 @@ type answer struct {
 	Base           float64 `json:"base"`
 	RetryAfterMs   float64 `json:"retryAfterMs"`
 	Lost           float64 `json:"lost"`
+	// Addresses of other hosts, and why the game session is over.
+	Endpoints  string   `json:"endpoints"`
+	Alternates []string `json:"alternates"`
+	Over       float64  `json:"over"`
 }
 
 // decode returns what package wire decodes from a unit.
@@ -85,7 +89,10 @@ func decode(t *testing.T, unit []byte) *decoded {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Login = &answer{r.Success, r.ReconnectToken, r.PeerID, float64(r.Caps), float64(r.LastReceived), float64(r.Outcome), float64(r.WindowMs), float64(r.Base), float64(r.RetryAfterMs), float64(r.Lost)}
+		d.Login = &answer{
+			r.Success, r.ReconnectToken, r.PeerID, float64(r.Caps), float64(r.LastReceived), float64(r.Outcome), float64(r.WindowMs), float64(r.Base), float64(r.RetryAfterMs),
+			float64(r.Lost), r.Endpoints, append([]string{}, r.Alternates...), float64(r.Over),
+		}
 	}
 	return d
 }
@@ -145,6 +152,10 @@ func random(r *rand.Rand, known [][]byte) []byte {
 		}
 		return b
 	}
+	alternates := make([]string, r.IntN(wire.AlternatesMax+2))
+	for i := range alternates {
+		alternates[i] = strings.ToValidUTF8(string(text(40)), "é")
+	}
 	players := make([]int32, r.IntN(9))
 	for i := range players {
 		players[i] = number()
@@ -158,7 +169,8 @@ func random(r *rand.Rand, known [][]byte) []byte {
 		unit = wire.NewMembershipUpdate(number(), number(), number(), players).AppendNumbered(nil, uint64(r.Uint32()), uint64(r.Uint32()))
 	case 2:
 		unit = wire.NewLoginResult(&wire.LoginResult{Success: r.IntN(2) == 0, ReconnectToken: strings.ToValidUTF8(string(text(40)), "é"), PeerID: number(), FastPort: number(), CACert: text(60),
-			Caps: uint64(r.IntN(3)), LastReceived: r.Uint64() >> r.IntN(65), Outcome: uint64(r.IntN(120)), WindowMs: uint64(r.Uint32()), Base: r.Uint64() >> 20, RetryAfterMs: uint64(r.Uint32()), Lost: 3}).AppendReliable(nil)
+			Caps: uint64(r.IntN(3)), LastReceived: r.Uint64() >> r.IntN(65), Outcome: uint64(r.IntN(120)), WindowMs: uint64(r.Uint32()), Base: r.Uint64() >> 20, RetryAfterMs: uint64(r.Uint32()), Lost: 3,
+			Endpoints: strings.ToValidUTF8(string(text(9)), "ü"), Alternates: alternates, Over: wire.Over(r.IntN(5))}).AppendReliable(nil)
 	case 3:
 		unit = protowire.AppendBytes(nil, text(40))
 	default:

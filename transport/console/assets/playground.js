@@ -27,7 +27,7 @@ function explain(e, url) {
   if (e.name === "RefusedError") return e.message;
   if (url.includes("[")) return `${e.message}. The policy of this page cannot allow an IPv6 address: set public.ip or public.host of the host to another one.`;
   if (url.startsWith("wss:")) return `${e.message}. The browser may not trust the host's certificate: "troupe tls trust", run with the host's settings, says how to install its authority. Then load this page again.`;
-  return e.message + ". The browser must reach the game port as well as this page.";
+  return e.message + ". The browser must reach the game port as well as this page. If that host has joined the cluster since this page was loaded, load it again.";
 }
 
 // choose picks an address of those that the host offers.

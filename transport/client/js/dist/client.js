@@ -134,6 +134,8 @@ var PAYLOAD_MAX = 4096;
 var UNIT_MAX = 1 << 20;
 var CLIENT_VERSION = 2;
 var CAP_NUMBERS = 1;
+var CAP_MOVES = 2;
+var ALTERNATES_MAX = 3;
 var Op = {
   login: 0,
   loginResponse: -1,
@@ -185,8 +187,9 @@ var reserved = /* @__PURE__ */ new Set([
 function isReserved(opCode) {
   return reserved.has(opCode);
 }
+var REFUSED_GAME_ENDED = 101;
 var refusals = /* @__PURE__ */ new Map([
-  [101, "the game session has ended"],
+  [REFUSED_GAME_ENDED, "the game session has ended"],
   [102, "the game session is full"],
   [103, "the game does not let the player in"],
   [104, "the player session is over"],
@@ -195,6 +198,14 @@ var refusals = /* @__PURE__ */ new Map([
 ]);
 function refusal(outcome) {
   return refusals.get(outcome) ?? "";
+}
+var overs = /* @__PURE__ */ new Map([
+  [1, "the host of the game session was lost"],
+  [2, "the game session has ended"],
+  [3, "no host knows the player session (any more)"]
+]);
+function overText(over) {
+  return over === 0 ? "" : overs.get(over) ?? "the game session is over";
 }
 var Close = {
   normal: 1e3,
@@ -239,13 +250,17 @@ var End = class {
   }
 };
 var RefusedError = class extends Error {
-  constructor(retryAfterMs, reason) {
+  constructor(retryAfterMs, reason, over = false, moved) {
     super(retryAfterMs > 0 ? `login refused for now: again after ${retryAfterMs} ms` : reason !== "" ? `login refused: ${reason}` : "login refused without a reason, as hosts do if they do not know the player session (any more)");
     this.retryAfterMs = retryAfterMs;
     this.reason = reason;
+    this.over = over;
+    this.moved = moved;
   }
   retryAfterMs;
   reason;
+  over;
+  moved;
   name = "RefusedError";
 };
 var EndedError = class extends Error {
@@ -574,16 +589,15 @@ var Comeback = class {
     if (this.violations.count < violationsMax) return void 0;
     return new GaveUpError(`did not come back: the numbers did not add up ${this.violations.count} times in a row`, { cause: end.error });
   }
-  /** Tries until an attempt succeeds. Returns why it has given up, or undefined. */
+  /** Makes attempts until one succeeds, each with its number and the time when all must be over. Returns why it has given up, or undefined. */
   async run(away, windowMs, next, attempt) {
     const until = away.since + giveUpAfter(this.o.reconnect, windowMs);
     let { asked } = next;
     let delay = next.atOnce ? 0 : this.delay(asked, away);
     let error = new TimeoutError("the time to come back is over");
     for (let n = 0; await this.pause(until, asked, delay); n++) {
-      away.attempts++;
       try {
-        await attempt(Math.min(attemptMax(this.o.connectTimeoutMs, n), until - now()));
+        await attempt(n, until);
         return void 0;
       } catch (failure) {
         error = failure;
@@ -614,121 +628,6 @@ var Comeback = class {
       const wait = Math.max(until, this.notBefore) - time;
       if (wait <= 0) return true;
       await this.sleep.for(Math.min(wait, deadline - time));
-    }
-  }
-};
-
-// src/events.ts
-var Message = class {
-  constructor(sender, opCode, targetPlayer, targetGroup, payload) {
-    this.sender = sender;
-    this.opCode = opCode;
-    this.targetPlayer = targetPlayer;
-    this.targetGroup = targetGroup;
-    this.payload = payload;
-  }
-  sender;
-  opCode;
-  targetPlayer;
-  targetGroup;
-  payload;
-  /** The payload as text. */
-  get text() {
-    return new TextDecoder().decode(this.payload);
-  }
-};
-var Emitter = class {
-  handlers = {
-    message: /* @__PURE__ */ new Set(),
-    membership: /* @__PURE__ */ new Set(),
-    detached: /* @__PURE__ */ new Set(),
-    reconnected: /* @__PURE__ */ new Set(),
-    gap: /* @__PURE__ */ new Set(),
-    end: /* @__PURE__ */ new Set()
-  };
-  add(name, handler) {
-    this.of(name).add(handler);
-  }
-  remove(name, handler) {
-    this.of(name).delete(handler);
-  }
-  of(name) {
-    if (!Object.hasOwn(this.handlers, name)) throw new TypeError(`there is no event ${String(name)}`);
-    return this.handlers[name];
-  }
-  emit(name, value) {
-    for (const handler of [...this.handlers[name]]) {
-      try {
-        handler(value);
-      } catch (error) {
-        report(error);
-      }
-    }
-  }
-};
-function report(error) {
-  const browser = globalThis.reportError;
-  if (browser !== void 0) browser(error);
-  else queueMicrotask(() => {
-    throw error;
-  });
-}
-
-// src/outbox.ts
-var Outbox = class {
-  queue = [];
-  head = 0;
-  /** How many of the queue, from the head on, were written on this connection. */
-  written = 0;
-  /** Bytes of the packets that are not released. */
-  bytes = 0;
-  get count() {
-    return this.queue.length - this.head;
-  }
-  add(bytes, number, fast) {
-    this.queue.push({ bytes, number, fast, released: false });
-    this.bytes += bytes.length;
-  }
-  /** The first packet that was not written on this connection. */
-  peek() {
-    for (; this.written < this.count; this.written++) {
-      const kept = this.queue[this.head + this.written];
-      if (!kept.released) return kept;
-    }
-    return void 0;
-  }
-  /** Notes that the packet of `peek` is written. Without a number it need not be kept. */
-  wrote(kept) {
-    this.written++;
-    if (kept.number === 0) this.release(kept);
-  }
-  /** Releases what is acknowledged, up to a number. */
-  trim(number) {
-    for (let kept = this.queue[this.head]; kept !== void 0 && kept.number !== 0 && kept.number <= number; kept = this.queue[this.head]) this.release(kept);
-  }
-  /** Marks all packets as not written, for another connection, and releases the fast ones. */
-  rewind() {
-    this.written = 0;
-    for (const kept of this.queue.slice(this.head)) if (kept.fast && !kept.released) this.release(kept);
-  }
-  /** The number of the oldest packet that has one, 0 for none. */
-  oldest() {
-    for (let i = this.head; i < this.queue.length; i++) if (this.queue[i].number !== 0) return this.queue[i].number;
-    return 0;
-  }
-  release(kept) {
-    this.bytes -= kept.bytes.length;
-    kept.released = true;
-    while (this.head < this.queue.length && this.queue[this.head].released) {
-      this.head++;
-      this.written = Math.max(0, this.written - 1);
-    }
-    if (this.head > 1024 && 2 * this.head > this.queue.length) {
-      this.queue = this.queue.slice(this.head);
-      this.head = 0;
-    } else if (this.head === this.queue.length) {
-      this.queue = [];
-      this.head = 0;
     }
   }
 };
@@ -934,6 +833,212 @@ var Writer = class {
   }
 };
 
+// src/options.ts
+function settingsOf(o) {
+  if (typeof o.playerSessionId !== "string" || o.playerSessionId === "") throw new TypeError("playerSessionId must be text");
+  const WebSocket = o.WebSocket ?? globalThis.WebSocket;
+  if (WebSocket === void 0) throw new TypeError("this platform has no WebSocket: give one as the option WebSocket (in Node.js 20, that of the package ws)");
+  const reconnect = o.reconnect || {};
+  return {
+    url: checkURL(o.url),
+    playerSessionId: o.playerSessionId,
+    payload: checkPayload(o.payload),
+    WebSocket,
+    connectTimeoutMs: positive("connectTimeoutMs", o.connectTimeoutMs, 15e3),
+    silenceMaxMs: positive("silenceMaxMs", o.silenceMaxMs, 15e3),
+    reconnect: {
+      delayMs: positive("reconnect.delayMs", reconnect.delayMs, delayDefault),
+      delayMaxMs: positive("reconnect.delayMaxMs", reconnect.delayMaxMs, delayMaxDefault),
+      giveUpAfterMs: positive("reconnect.giveUpAfterMs", reconnect.giveUpAfterMs, 0)
+    },
+    reconnects: o.reconnect !== false,
+    sendBufferBytes: positive("sendBufferBytes", o.sendBufferBytes, 1 << 20),
+    sendBufferMessages: positive("sendBufferMessages", o.sendBufferMessages, 4096),
+    watchNetwork: o.watchNetwork ?? true
+  };
+}
+function positive(name, value, otherwise) {
+  if (value === void 0 || value === 0) return otherwise;
+  if (!(value > 0)) throw new RangeError(`${name} must be a positive number`);
+  return name.startsWith("sendBuffer") ? value : Math.min(value, timerMax);
+}
+function checkURL(text) {
+  let url;
+  try {
+    url = new URL(text);
+  } catch {
+  }
+  if (url?.protocol !== "ws:" && url?.protocol !== "wss:") throw new TypeError(`url must be ws://host:port or wss://host:port, not "${String(text).slice(0, 200)}"`);
+  if (url.pathname === "/") url.pathname = "/websocket";
+  url.hash = "";
+  return url.href;
+}
+function checkPayload(payload) {
+  const bytes = payload === void 0 ? new Uint8Array(0) : typeof payload === "string" ? encodeText(payload) : payload;
+  if (!(bytes instanceof Uint8Array)) throw new TypeError("payload must be text or a Uint8Array");
+  if (bytes.length > PAYLOAD_MAX) throw new RangeError(`payload is larger than ${PAYLOAD_MAX} bytes`);
+  return bytes;
+}
+
+// src/elsewhere.ts
+var redirectsMax = 3;
+var unreachedMax = 2;
+var redirectedMin = 2e3;
+var endpointsMax = 1024;
+var address = /^(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})$/;
+function parseEndpoints(text) {
+  const e = {};
+  let known = false;
+  if (encodeText(text).length > endpointsMax) throw new MalformedError("the addresses are too long");
+  for (const one of text.split(/\s+/)) {
+    const [, name, addr = ""] = /^(ws|wss|kcp)(?:=(.*))?$/.exec(one) ?? [];
+    if (name === void 0) continue;
+    const port = Number(address.exec(addr)?.[1] ?? 0);
+    if (port < 1 || port > 65535) throw new MalformedError("an address is not host:port");
+    known = true;
+    if (name !== "kcp") e[name] = addr;
+  }
+  if (!known) throw new MalformedError("no address");
+  return e;
+}
+function urlAt(e, like) {
+  const scheme = like.startsWith("wss:") ? "wss" : "ws";
+  const addr = e[scheme];
+  if (addr === void 0) {
+    const error = new Error(`the host of the game session does not offer ${scheme}`);
+    throw new EndedError(new End(0, "", false, error), error.message);
+  }
+  return checkURL(`${scheme}://${addr}`);
+}
+function alternatesOf(texts2) {
+  const all = [];
+  for (const text of texts2) {
+    try {
+      all.splice(Math.floor(Math.random() * (all.length + 1)), 0, parseEndpoints(text));
+    } catch {
+    }
+  }
+  return all;
+}
+function answered(error) {
+  return error instanceof RefusedError || error instanceof EndedError && error.end.code !== 0;
+}
+
+// src/events.ts
+var Message = class {
+  constructor(sender, opCode, targetPlayer, targetGroup, payload) {
+    this.sender = sender;
+    this.opCode = opCode;
+    this.targetPlayer = targetPlayer;
+    this.targetGroup = targetGroup;
+    this.payload = payload;
+  }
+  sender;
+  opCode;
+  targetPlayer;
+  targetGroup;
+  payload;
+  /** The payload as text. */
+  get text() {
+    return new TextDecoder().decode(this.payload);
+  }
+};
+var Emitter = class {
+  handlers = {
+    message: /* @__PURE__ */ new Set(),
+    membership: /* @__PURE__ */ new Set(),
+    detached: /* @__PURE__ */ new Set(),
+    reconnected: /* @__PURE__ */ new Set(),
+    gap: /* @__PURE__ */ new Set(),
+    end: /* @__PURE__ */ new Set()
+  };
+  add(name, handler) {
+    this.of(name).add(handler);
+  }
+  remove(name, handler) {
+    this.of(name).delete(handler);
+  }
+  of(name) {
+    if (!Object.hasOwn(this.handlers, name)) throw new TypeError(`there is no event ${String(name)}`);
+    return this.handlers[name];
+  }
+  emit(name, value) {
+    for (const handler of [...this.handlers[name]]) {
+      try {
+        handler(value);
+      } catch (error) {
+        report(error);
+      }
+    }
+  }
+};
+function report(error) {
+  const browser = globalThis.reportError;
+  if (browser !== void 0) browser(error);
+  else queueMicrotask(() => {
+    throw error;
+  });
+}
+
+// src/outbox.ts
+var Outbox = class {
+  queue = [];
+  head = 0;
+  /** How many of the queue, from the head on, were written on this connection. */
+  written = 0;
+  /** Bytes of the packets that are not released. */
+  bytes = 0;
+  get count() {
+    return this.queue.length - this.head;
+  }
+  add(bytes, number, fast) {
+    this.queue.push({ bytes, number, fast, released: false });
+    this.bytes += bytes.length;
+  }
+  /** The first packet that was not written on this connection. */
+  peek() {
+    for (; this.written < this.count; this.written++) {
+      const kept = this.queue[this.head + this.written];
+      if (!kept.released) return kept;
+    }
+    return void 0;
+  }
+  /** Notes that the packet of `peek` is written. Without a number it need not be kept. */
+  wrote(kept) {
+    this.written++;
+    if (kept.number === 0) this.release(kept);
+  }
+  /** Releases what is acknowledged, up to a number. */
+  trim(number) {
+    for (let kept = this.queue[this.head]; kept !== void 0 && kept.number !== 0 && kept.number <= number; kept = this.queue[this.head]) this.release(kept);
+  }
+  /** Marks all packets as not written, for another connection, and releases the fast ones. */
+  rewind() {
+    this.written = 0;
+    for (const kept of this.queue.slice(this.head)) if (kept.fast && !kept.released) this.release(kept);
+  }
+  /** The number of the oldest packet that has one, 0 for none. */
+  oldest() {
+    for (let i = this.head; i < this.queue.length; i++) if (this.queue[i].number !== 0) return this.queue[i].number;
+    return 0;
+  }
+  release(kept) {
+    this.bytes -= kept.bytes.length;
+    kept.released = true;
+    while (this.head < this.queue.length && this.queue[this.head].released) {
+      this.head++;
+      this.written = Math.max(0, this.written - 1);
+    }
+    if (this.head > 1024 && 2 * this.head > this.queue.length) {
+      this.queue = this.queue.slice(this.head);
+      this.head = 0;
+    } else if (this.head === this.queue.length) {
+      this.queue = [];
+      this.head = 0;
+    }
+  }
+};
+
 // src/wire.ts
 var nothing = new Uint8Array(0);
 function packet(fields) {
@@ -1047,7 +1152,7 @@ function setInteger(p, r) {
 function isCommand(number) {
   return number >= 30 && number <= 43 && number !== 39;
 }
-var texts = { [Command.login]: [1, 1002], [Command.loginResult]: [2, 6], [Command.verifyIdentity]: [2] };
+var texts = { [Command.login]: [1, 1002], [Command.loginResult]: [2, 6, 1008, 1009], [Command.verifyIdentity]: [2] };
 function checkInner(command, inner) {
   const r = new Reader(inner);
   while (r.next()) {
@@ -1086,11 +1191,26 @@ function decodeLoginResult(p) {
     windowMs: 0,
     base: 0,
     retryAfterMs: 0,
-    lost: 0
+    lost: 0,
+    endpoints: "",
+    alternates: [],
+    over: 0
   };
   const r = new Reader(p.inner);
   while (r.next()) {
-    if (r.type === Type.bytes && r.number === 2) result.reconnectToken = decodeText(r.bytes);
+    if (r.type === Type.bytes) {
+      switch (r.number) {
+        case 2:
+          result.reconnectToken = decodeText(r.bytes);
+          break;
+        case 1008:
+          result.endpoints = decodeText(r.bytes);
+          break;
+        case 1009:
+          if (result.alternates.length < ALTERNATES_MAX) result.alternates.push(decodeText(r.bytes));
+          break;
+      }
+    }
     if (r.type !== Type.varint) continue;
     switch (r.number) {
       case 1:
@@ -1119,6 +1239,9 @@ function decodeLoginResult(p) {
         break;
       case 1007:
         result.lost = r.uint;
+        break;
+      case 1010:
+        result.over = r.uint;
         break;
     }
   }
@@ -1248,7 +1371,7 @@ var Numbers = class {
   }
   /** What a login says so that the host resumes the player session. */
   login(playerSessionId) {
-    return { playerSessionId, caps: CAP_NUMBERS, reconnectToken: this.token, lastReceived: this.on ? this.received : 0 };
+    return { playerSessionId, caps: CAP_NUMBERS | CAP_MOVES, reconnectToken: this.token, lastReceived: this.on ? this.received : 0 };
   }
   /** Processes the answer to a login, which had reported `said` as received. An error is final: the player session cannot go on. */
   answer(r, said) {
@@ -1289,53 +1412,6 @@ var Numbers = class {
     return oldest === 0 ? this.last : oldest - 1;
   }
 };
-
-// src/options.ts
-function settingsOf(o) {
-  if (typeof o.playerSessionId !== "string" || o.playerSessionId === "") throw new TypeError("playerSessionId must be text");
-  const WebSocket = o.WebSocket ?? globalThis.WebSocket;
-  if (WebSocket === void 0) throw new TypeError("this platform has no WebSocket: give one as the option WebSocket (in Node.js 20, that of the package ws)");
-  const reconnect = o.reconnect || {};
-  return {
-    url: checkURL(o.url),
-    playerSessionId: o.playerSessionId,
-    payload: checkPayload(o.payload),
-    WebSocket,
-    connectTimeoutMs: positive("connectTimeoutMs", o.connectTimeoutMs, 15e3),
-    silenceMaxMs: positive("silenceMaxMs", o.silenceMaxMs, 15e3),
-    reconnect: {
-      delayMs: positive("reconnect.delayMs", reconnect.delayMs, delayDefault),
-      delayMaxMs: positive("reconnect.delayMaxMs", reconnect.delayMaxMs, delayMaxDefault),
-      giveUpAfterMs: positive("reconnect.giveUpAfterMs", reconnect.giveUpAfterMs, 0)
-    },
-    reconnects: o.reconnect !== false,
-    sendBufferBytes: positive("sendBufferBytes", o.sendBufferBytes, 1 << 20),
-    sendBufferMessages: positive("sendBufferMessages", o.sendBufferMessages, 4096),
-    watchNetwork: o.watchNetwork ?? true
-  };
-}
-function positive(name, value, otherwise) {
-  if (value === void 0 || value === 0) return otherwise;
-  if (!(value > 0)) throw new RangeError(`${name} must be a positive number`);
-  return name.startsWith("sendBuffer") ? value : Math.min(value, timerMax);
-}
-function checkURL(text) {
-  let url;
-  try {
-    url = new URL(text);
-  } catch {
-  }
-  if (url?.protocol !== "ws:" && url?.protocol !== "wss:") throw new TypeError(`url must be ws://host:port or wss://host:port, not "${String(text).slice(0, 200)}"`);
-  if (url.pathname === "/") url.pathname = "/websocket";
-  url.hash = "";
-  return url.href;
-}
-function checkPayload(payload) {
-  const bytes = payload === void 0 ? new Uint8Array(0) : typeof payload === "string" ? encodeText(payload) : payload;
-  if (!(bytes instanceof Uint8Array)) throw new TypeError("payload must be text or a Uint8Array");
-  if (bytes.length > PAYLOAD_MAX) throw new RangeError(`payload is larger than ${PAYLOAD_MAX} bytes`);
-  return bytes;
-}
 
 // src/outgoing.ts
 function packetOf(m) {
@@ -1403,7 +1479,10 @@ var Client = class {
   sleep = new Sleep();
   changed = new Waiters();
   counts = noStats();
+  /** The host that is believed to run the game session. */
   url;
+  /** Other hosts, which know what became of it. */
+  alternates = [];
   peer = 0;
   window = 0;
   current;
@@ -1473,7 +1552,7 @@ var Client = class {
     }
   }
   /**
-   * Opens a connection to another address of the same host, and drops the current one when the player is logged in there. No reliable
+   * Opens a connection to another address of the same host, or of its cluster, and drops the current one when the player is logged in there. No reliable
    * message is lost or comes twice, if the host numbers messages. Later reconnects use the new address. After an error everything is as
    * before, except that the connection may have been lost in the meantime: then the move may take 3 s more.
    */
@@ -1487,7 +1566,6 @@ var Client = class {
       this.moving = true;
       try {
         await this.attempt(to, this.o.connectTimeoutMs, signal);
-        this.url = to;
       } finally {
         this.moving = false;
         clearTimeout(this.moveTimer);
@@ -1597,8 +1675,54 @@ var Client = class {
     this.changed.wake();
     return true;
   }
-  /** Opens one connection and logs in over it. When it resolves, the new connection is or was the current one. */
+  /** Logs in, and follows redirects to other hosts. When it resolves, the new connection is or was the current one, and its host is that of the game session. */
   async attempt(url, timeout, signal) {
+    const until = now() + timeout;
+    for (let n = 0; ; n++) {
+      try {
+        await this.attemptAt(url, until - now(), signal);
+        this.url = url;
+        return;
+      } catch (error) {
+        if (!(error instanceof RefusedError) || error.moved === void 0 || n === redirectsMax) throw error;
+        url = urlAt(error.moved, url);
+      }
+    }
+  }
+  /** Attempt n to come back. If the player's host was out of reach before, other hosts are asked first: they know whether it is lost. */
+  async tryAgain(away, n, until) {
+    const bound = (n2) => Math.min(attemptMax(this.o.connectTimeoutMs, n2), until - now());
+    const said = away.unreached < unreachedMax ? void 0 : await this.askOthers(away, () => bound(0));
+    if (said === "attached") return;
+    away.attempts++;
+    try {
+      await this.attempt(said?.moved === void 0 ? this.url : urlAt(said.moved, this.url), bound(said === void 0 ? n : 0));
+    } catch (error) {
+      away.unreached = answered(error) ? 0 : away.unreached + 1;
+      throw said !== void 0 && said.moved === void 0 && !answered(error) ? said : error;
+    }
+  }
+  /** Asks other hosts, one after the other, and returns the refusal of the first one that knows the game session. Throws if it is over. */
+  async askOthers(away, bound) {
+    for (const other of [...this.alternates]) {
+      try {
+        const url = urlAt(other, this.url);
+        away.attempts++;
+        await this.attemptAt(url, bound());
+        this.url = url;
+        return "attached";
+      } catch (error) {
+        if (error instanceof DroppedError) throw error;
+        if (!(error instanceof RefusedError)) continue;
+        if (error.over) throw error;
+        if (error.moved !== void 0 || error.retryAfterMs > 0) return error;
+      }
+    }
+    return void 0;
+  }
+  /** Opens one connection and logs in over it. */
+  async attemptAt(url, timeout, signal) {
+    if (this.closing || this.over) throw new ClosedError();
     let said = 0;
     const hooks = {
       ask: (connection) => {
@@ -1628,12 +1752,19 @@ var Client = class {
   }
   onLoginAnswer(attempt, connection, said, unit) {
     let result;
+    let moved;
     try {
       result = decodeLoginResult(this.read(unit));
+      if (!result.success && result.caps !== 0 && result.endpoints !== "") moved = parseEndpoints(result.endpoints);
     } catch (error) {
       throw new EndedError(new End(0, "", false, error), `the host does not answer as one: ${error.message}`);
     }
-    if (!result.success) throw new RefusedError(result.retryAfterMs, result.caps !== 0 ? refusal(result.outcome) : "");
+    if (!result.success) {
+      const { caps, outcome, over, retryAfterMs } = result;
+      if (caps === 0) throw new RefusedError(retryAfterMs, "");
+      const wait = moved === void 0 ? retryAfterMs : Math.max(retryAfterMs, redirectedMin);
+      throw new RefusedError(wait, overText(over) || refusal(outcome), over !== 0 || outcome === REFUSED_GAME_ENDED, moved);
+    }
     if (this.closing || this.over || attempt.began < this.comeback.notBefore) throw new DroppedError();
     this.attach(connection, result, said);
   }
@@ -1645,6 +1776,7 @@ var Client = class {
     this.current = connection;
     this.peer = r.peerId;
     this.window = Math.min(r.windowMs, 2 ** 31 - 1);
+    this.alternates = alternatesOf(r.alternates);
     old?.discard();
     this.alive.start();
     this.changed.wake();
@@ -1670,7 +1802,7 @@ var Client = class {
     this.comeback.lost();
     const ours = this.moving || now() - this.abandonedAt < abandonedLoginMax;
     if (ours && end.code === Close.takenOver) end = new End(0, "", false, new DroppedError());
-    this.away = { since: now(), end, attempts: 0, told: false };
+    this.away = { since: now(), end, attempts: 0, unreached: 0, told: false };
     this.changed.wake();
     if (!this.moving || this.closing) this.detach(this.away);
     else {
@@ -1693,7 +1825,7 @@ var Client = class {
     away.told = true;
     this.emit("detached", end);
     if (this.away !== away || this.over) return;
-    void this.comeback.run(away, this.window, next, (timeout) => this.attempt(this.url, timeout)).then((gaveUp) => {
+    void this.comeback.run(away, this.window, next, (n, until) => this.tryAgain(away, n, until)).then((gaveUp) => {
       if (gaveUp !== void 0) this.finish(new End(end.code, end.reason, false, gaveUp));
     });
   }

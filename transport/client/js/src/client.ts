@@ -2,13 +2,14 @@ import { Alive } from './alive.js'
 import { Attempt, type AttemptHooks } from './attempt.js'
 import { Comeback, type Absence } from './comeback.js'
 import type { Connection } from './connection.js'
+import { alternatesOf, answered, parseEndpoints, redirectedMin, redirectsMax, unreachedMax, urlAt, type Endpoints } from './elsewhere.js'
 import { BufferFullError, ClosedError, DetachedError, DroppedError, End, EndedError, RefusedError, SilentError } from './errors.js'
 import { Emitter, Message, type Handlers } from './events.js'
 import { Numbers } from './numbers.js'
 import { checkURL, settingsOf, type Options, type Settings } from './options.js'
 import { groupPacket, packetOf, type OutgoingMessage } from './outgoing.js'
-import { afterLoss, attemptFirst, delayAfter } from './policy.js'
-import { Close, Command, Op, PAYLOAD_MAX, refusal, SERVER } from './protocol.js'
+import { afterLoss, attemptFirst, attemptMax, delayAfter } from './policy.js'
+import { Close, Command, Op, overText, PAYLOAD_MAX, refusal, REFUSED_GAME_ENDED, SERVER } from './protocol.js'
 import { noStats, type Stats } from './stats.js'
 import { now, Sleep, unless, Waiters, type Timer } from './waiting.js'
 import { decodeLoginResult, decodeMembership, decodeUnit, encodeLogin, encodePacket, packet, unitOf, type LoginResult, type Packet } from './wire.js'
@@ -56,7 +57,10 @@ export class Client {
   private readonly sleep = new Sleep()
   private readonly changed = new Waiters()
   private counts = noStats()
+  /** The host that is believed to run the game session. */
   private url: string
+  /** Other hosts, which know what became of it. */
+  private alternates: Endpoints[] = []
   private peer = 0
   private window = 0
   private current: Connection | undefined
@@ -147,7 +151,7 @@ export class Client {
   }
 
   /**
-   * Opens a connection to another address of the same host, and drops the current one when the player is logged in there. No reliable
+   * Opens a connection to another address of the same host, or of its cluster, and drops the current one when the player is logged in there. No reliable
    * message is lost or comes twice, if the host numbers messages. Later reconnects use the new address. After an error everything is as
    * before, except that the connection may have been lost in the meantime: then the move may take 3 s more.
    */
@@ -161,7 +165,6 @@ export class Client {
       this.moving = true
       try {
         await this.attempt(to, this.o.connectTimeoutMs, signal)
-        this.url = to
       } finally {
         this.moving = false
         clearTimeout(this.moveTimer)
@@ -282,8 +285,57 @@ export class Client {
     return true
   }
 
-  /** Opens one connection and logs in over it. When it resolves, the new connection is or was the current one. */
+  /** Logs in, and follows redirects to other hosts. When it resolves, the new connection is or was the current one, and its host is that of the game session. */
   private async attempt(url: string, timeout: number, signal?: AbortSignal): Promise<void> {
+    const until = now() + timeout
+    for (let n = 0; ; n++) {
+      try {
+        await this.attemptAt(url, until - now(), signal)
+        this.url = url
+        return
+      } catch (error) {
+        if (!(error instanceof RefusedError) || error.moved === undefined || n === redirectsMax) throw error
+        url = urlAt(error.moved, url)
+      }
+    }
+  }
+
+  /** Attempt n to come back. If the player's host was out of reach before, other hosts are asked first: they know whether it is lost. */
+  private async tryAgain(away: Absence, n: number, until: number): Promise<void> {
+    const bound = (n: number): number => Math.min(attemptMax(this.o.connectTimeoutMs, n), until - now())
+    const said = away.unreached < unreachedMax ? undefined : await this.askOthers(away, () => bound(0))
+    if (said === 'attached') return
+    away.attempts++
+    try {
+      await this.attempt(said?.moved === undefined ? this.url : urlAt(said.moved, this.url), bound(said === undefined ? n : 0))
+    } catch (error) {
+      away.unreached = answered(error) ? 0 : away.unreached + 1
+      throw said !== undefined && said.moved === undefined && !answered(error) ? said : error
+    }
+  }
+
+  /** Asks other hosts, one after the other, and returns the refusal of the first one that knows the game session. Throws if it is over. */
+  private async askOthers(away: Absence, bound: () => number): Promise<RefusedError | 'attached' | undefined> {
+    for (const other of [...this.alternates]) {
+      try {
+        const url = urlAt(other, this.url)
+        away.attempts++
+        await this.attemptAt(url, bound())
+        this.url = url
+        return 'attached'
+      } catch (error) {
+        if (error instanceof DroppedError) throw error // there is a new network, or none
+        if (!(error instanceof RefusedError)) continue
+        if (error.over) throw error
+        if (error.moved !== undefined || error.retryAfterMs > 0) return error
+      }
+    }
+    return undefined
+  }
+
+  /** Opens one connection and logs in over it. */
+  private async attemptAt(url: string, timeout: number, signal?: AbortSignal): Promise<void> {
+    if (this.closing || this.over) throw new ClosedError()
     let said = 0
     const hooks: AttemptHooks = {
       ask: connection => {
@@ -315,12 +367,19 @@ export class Client {
 
   private onLoginAnswer(attempt: Attempt, connection: Connection, said: number, unit: Uint8Array | undefined): void {
     let result: LoginResult
+    let moved: Endpoints | undefined
     try {
       result = decodeLoginResult(this.read(unit))
+      if (!result.success && result.caps !== 0 && result.endpoints !== '') moved = parseEndpoints(result.endpoints)
     } catch (error) {
       throw new EndedError(new End(0, '', false, error as Error), `the host does not answer as one: ${(error as Error).message}`)
     }
-    if (!result.success) throw new RefusedError(result.retryAfterMs, result.caps !== 0 ? refusal(result.outcome) : '')
+    if (!result.success) {
+      const { caps, outcome, over, retryAfterMs } = result
+      if (caps === 0) throw new RefusedError(retryAfterMs, '')
+      const wait = moved === undefined ? retryAfterMs : Math.max(retryAfterMs, redirectedMin)
+      throw new RefusedError(wait, overText(over) || refusal(outcome), over !== 0 || outcome === REFUSED_GAME_ENDED, moved)
+    }
     if (this.closing || this.over || attempt.began < this.comeback.notBefore) throw new DroppedError()
     this.attach(connection, result, said)
   }
@@ -333,6 +392,7 @@ export class Client {
     this.current = connection
     this.peer = r.peerId
     this.window = Math.min(r.windowMs, 2 ** 31 - 1)
+    this.alternates = alternatesOf(r.alternates)
     old?.discard()
     this.alive.start()
     this.changed.wake()
@@ -359,7 +419,7 @@ export class Client {
     this.comeback.lost()
     const ours = this.moving || now() - this.abandonedAt < abandonedLoginMax
     if (ours && end.code === Close.takenOver) end = new End(0, '', false, new DroppedError()) // by a login of our own, or the next one is refused
-    this.away = { since: now(), end, attempts: 0, told: false }
+    this.away = { since: now(), end, attempts: 0, unreached: 0, told: false }
     this.changed.wake()
     if (!this.moving || this.closing) this.detach(this.away)
     else { // the attempt to move is the first one to come back now, and may take no longer
@@ -383,7 +443,7 @@ export class Client {
     away.told = true
     this.emit('detached', end)
     if (this.away !== away || this.over) return
-    void this.comeback.run(away, this.window, next, timeout => this.attempt(this.url, timeout)).then(gaveUp => {
+    void this.comeback.run(away, this.window, next, (n, until) => this.tryAgain(away, n, until)).then(gaveUp => {
       if (gaveUp !== undefined) this.finish(new End(end.code, end.reason, false, gaveUp))
     })
   }

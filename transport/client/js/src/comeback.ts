@@ -1,7 +1,7 @@
 import { GaveUpError, NumbersError, TimeoutError, type End } from './errors.js'
 import type { Numbers } from './numbers.js'
 import type { Settings } from './options.js'
-import { afterAttempt, attemptMax, delayAfter, giveUpAfter, RecentLosses, type Next } from './policy.js'
+import { afterAttempt, delayAfter, giveUpAfter, RecentLosses, type Next } from './policy.js'
 import { Close } from './protocol.js'
 import { now, Sleep } from './waiting.js'
 
@@ -10,6 +10,8 @@ export interface Absence {
   since: number
   end: End
   attempts: number
+  /** How many attempts in a row have not reached the player's host. */
+  unreached: number
   /** The program knows. */
   told: boolean
 }
@@ -62,16 +64,15 @@ export class Comeback {
     return new GaveUpError(`did not come back: the numbers did not add up ${this.violations.count} times in a row`, { cause: end.error })
   }
 
-  /** Tries until an attempt succeeds. Returns why it has given up, or undefined. */
-  async run(away: Absence, windowMs: number, next: Next, attempt: (timeoutMs: number) => Promise<void>): Promise<Error | undefined> {
+  /** Makes attempts until one succeeds, each with its number and the time when all must be over. Returns why it has given up, or undefined. */
+  async run(away: Absence, windowMs: number, next: Next, attempt: (n: number, until: number) => Promise<void>): Promise<Error | undefined> {
     const until = away.since + giveUpAfter(this.o.reconnect, windowMs)
     let { asked } = next
     let delay = next.atOnce ? 0 : this.delay(asked, away)
     let error: Error = new TimeoutError('the time to come back is over')
     for (let n = 0; await this.pause(until, asked, delay); n++) {
-      away.attempts++
       try {
-        await attempt(Math.min(attemptMax(this.o.connectTimeoutMs, n), until - now()))
+        await attempt(n, until)
         return undefined
       } catch (failure) {
         error = failure as Error

@@ -1,3 +1,4 @@
+import type { Endpoints } from './elsewhere.js'
 import { retryOf, type Retry } from './protocol.js'
 
 /** How a connection, or the client, ended. */
@@ -34,6 +35,10 @@ export class RefusedError extends Error {
     readonly retryAfterMs: number,
     /** A short text; empty if the host gives none, as for an unknown id. */
     readonly reason: string,
+    /** Whether the game session is over: it has ended, its host was lost, or no host knows the player session. */
+    readonly over = false,
+    /** @internal The host that runs the game session, if it is another one. */
+    readonly moved?: Endpoints,
   ) {
     super(retryAfterMs > 0 ? `login refused for now: again after ${retryAfterMs} ms`
       : reason !== '' ? `login refused: ${reason}`

@@ -3,7 +3,7 @@
 
 import { NotResumedError, NumbersError } from './errors.js'
 import { Outbox } from './outbox.js'
-import { CAP_NUMBERS, OUTCOME_NEW } from './protocol.js'
+import { CAP_MOVES, CAP_NUMBERS, OUTCOME_NEW } from './protocol.js'
 import { encodePacket, packet, unitOf, type Login, type LoginResult, type Packet } from './wire.js'
 
 /** How many packets may come before they are acknowledged at once. */
@@ -130,7 +130,7 @@ export class Numbers {
 
   /** What a login says so that the host resumes the player session. */
   login(playerSessionId: string): Login {
-    return { playerSessionId, caps: CAP_NUMBERS, reconnectToken: this.token, lastReceived: this.on ? this.received : 0 }
+    return { playerSessionId, caps: CAP_NUMBERS | CAP_MOVES, reconnectToken: this.token, lastReceived: this.on ? this.received : 0 }
   }
 
   /** Processes the answer to a login, which had reported `said` as received. An error is final: the player session cannot go on. */

@@ -13,6 +13,10 @@ export const UNIT_MAX = 1 << 20
 export const CLIENT_VERSION = 2
 /** Capability: reliable packets are numbered and acknowledged in both directions. */
 export const CAP_NUMBERS = 1
+/** Capability: goes to another host of the cluster if the host says so (docs/spec/cluster.md 8). */
+export const CAP_MOVES = 2
+/** How many addresses of other hosts are read from the answer to a login. */
+export const ALTERNATES_MAX = 3
 
 export const Op = {
   login: 0,
@@ -60,8 +64,11 @@ export function isReserved(opCode: number): boolean {
   return reserved.has(opCode)
 }
 
+/** The refusal of a login to a game session that has ended. */
+export const REFUSED_GAME_ENDED = 101
+
 const refusals = new Map([
-  [101, 'the game session has ended'],
+  [REFUSED_GAME_ENDED, 'the game session has ended'],
   [102, 'the game session is full'],
   [103, 'the game does not let the player in'],
   [104, 'the player session is over'],
@@ -72,6 +79,17 @@ const refusals = new Map([
 /** The reason of a refused login in words; empty for one that the host does not tell. */
 export function refusal(outcome: number): string {
   return refusals.get(outcome) ?? ''
+}
+
+const overs = new Map([
+  [1, 'the host of the game session was lost'],
+  [2, 'the game session has ended'],
+  [3, 'no host knows the player session (any more)'],
+])
+
+/** Why the game session of a refused login is over, in words; empty for 0. */
+export function overText(over: number): string {
+  return over === 0 ? '' : overs.get(over) ?? 'the game session is over'
 }
 
 /** What to do after the end of a connection: log in again now, log in again later, or not at all. */

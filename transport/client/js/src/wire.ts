@@ -2,7 +2,7 @@
 // a binary WebSocket message carries one unit.
 
 import { decodeText, MalformedError, Reader, Type, Writer } from './protobuf.js'
-import { CLIENT_VERSION, Command, Op, SERVER, UNIT_MAX } from './protocol.js'
+import { ALTERNATES_MAX, CLIENT_VERSION, Command, Op, SERVER, UNIT_MAX } from './protocol.js'
 
 /** A packet. Numbers above 1000 in the specification are the extension: relSeq and ack. */
 export interface Packet {
@@ -121,7 +121,7 @@ function isCommand(number: number): boolean {
 }
 
 /** Fields of inner messages that are text. */
-const texts: Record<number, readonly number[]> = { [Command.login]: [1, 1002], [Command.loginResult]: [2, 6], [Command.verifyIdentity]: [2] }
+const texts: Record<number, readonly number[]> = { [Command.login]: [1, 1002], [Command.loginResult]: [2, 6, 1008, 1009], [Command.verifyIdentity]: [2] }
 
 function checkInner(command: number, inner: Uint8Array): void {
   const r = new Reader(inner)
@@ -177,6 +177,12 @@ export interface LoginResult {
   retryAfterMs: number
   /** Messages that were dropped before they had a number. */
   lost: number
+  /** Addresses of the host that runs the game session, if it is another one. */
+  endpoints: string
+  /** Addresses of other hosts, which know what became of the game session if this one cannot be reached. */
+  alternates: string[]
+  /** Why the game session is over; 0: it is not. */
+  over: number
 }
 
 /** Reads LOGIN_RESPONSE, which must be the first packet of a connection. */
@@ -184,10 +190,17 @@ export function decodeLoginResult(p: Packet): LoginResult {
   if (p.opCode !== Op.loginResponse || p.command !== Command.loginResult) throw new MalformedError(`the host began with op code ${p.opCode}`)
   const result: LoginResult = {
     success: false, reconnectToken: '', peerId: 0, caps: 0, lastReceived: 0, outcome: 0, windowMs: 0, base: 0, retryAfterMs: 0, lost: 0,
+    endpoints: '', alternates: [], over: 0,
   }
   const r = new Reader(p.inner)
   while (r.next()) {
-    if (r.type === Type.bytes && r.number === 2) result.reconnectToken = decodeText(r.bytes)
+    if (r.type === Type.bytes) {
+      switch (r.number) {
+        case 2: result.reconnectToken = decodeText(r.bytes); break
+        case 1008: result.endpoints = decodeText(r.bytes); break
+        case 1009: if (result.alternates.length < ALTERNATES_MAX) result.alternates.push(decodeText(r.bytes)); break
+      }
+    }
     if (r.type !== Type.varint) continue
     switch (r.number) {
       case 1: result.success = r.bool; break
@@ -199,6 +212,7 @@ export function decodeLoginResult(p: Packet): LoginResult {
       case 1005: result.base = r.uint; break
       case 1006: result.retryAfterMs = r.uint; break
       case 1007: result.lost = r.uint; break
+      case 1010: result.over = r.uint; break
     }
   }
   return result

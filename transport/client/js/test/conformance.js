@@ -401,4 +401,16 @@ const tests = {
     same(heard, [...heard.keys()], 'messages')
     await fails((async () => again.on('mesage', () => undefined))(), TypeError, 'an event that does not exist')
   },
+
+  /** A host of a cluster sends a player to the one that runs the game session: at the first login, and to move. */
+  async cluster(t) {
+    const seat = await t.ask('elsewhere')
+    const c = await t.enter(seat)
+    await numbered(t, c, 50, () => c.outage(0))
+    await numbered(t, c, 50, () => c.move(seat.wss)) // its certificate is that of the other host, too
+    await numbered(t, c, 50, () => c.outage(0))
+    c.abort()
+    const { length } = await fails(t.enter({ ...seat, playerSessionId: 'psess-1-abcdefghijklmnop' }), t.lib.RefusedError, 'unknown').then(e => e.reason)
+    check(length > 0, 'a refusal without a reason')
+  },
 }

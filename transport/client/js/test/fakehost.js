@@ -67,7 +67,7 @@ class Link {
     this.url = url
     host.links.push(this)
     host.at.push(host.clock.now)
-    if (host.down) return // it never opens
+    if (host.down || host.downAt.includes(new URL(url).hostname)) return // it never opens
     queueMicrotask(() => {
       if (this.readyState !== 0) return
       this.readyState = 1
@@ -114,6 +114,10 @@ export class FakeHost {
   windowMs = 30_000
   /** New connections never open. */
   down = false
+  /** The same for those to these names. */
+  downAt = []
+  /** Addresses of other hosts, which go with the answer to each login. */
+  alternates = []
   /** Does not answer pings. */
   silent = false
   /** Returns what differs from the usual answer to login n, counted from 1; undefined for nothing, null for no answer. */
@@ -198,6 +202,9 @@ export class FakeHost {
     w.uint(1004, a.windowMs ?? 0)
     w.uint(1005, a.base ?? 0)
     w.uint(1006, a.retryAfterMs ?? 0)
+    w.text(1008, a.endpoints ?? '')
+    for (const one of this.alternates) w.text(1009, one)
+    w.uint(1010, a.over ?? 0)
     link.deliver(packet({ opCode: Op.loginResponse, sender: -1, reliable: true, command: Command.loginResult, inner: w.written }))
   }
 

@@ -164,6 +164,113 @@ const tests = {
     }
   },
 
+  /** A login at another host of a cluster is sent to the right one, at once, and later ones go there. */
+  async redirects(t) {
+    const { lib } = t
+    const to = endpoints => (n, link) => new URL(link.url).hostname === 'host' ? { ...refusal(0), endpoints } : undefined
+    const cases = {
+      ws: ['ws://host:1900', 'ws=owner:1901 wss=owner:1902 kcp=owner:1903', 'ws://owner:1901/websocket'],
+      wss: ['wss://host:1900', 'ws=owner:1901 wss=owner:1902', 'wss://owner:1902/websocket'],
+      IPv6: ['ws://host:1900', 'new=x ws=[::1]:1901', 'ws://[::1]:1901/websocket'],
+    }
+    for (const [name, [url, endpoints, owner]] of Object.entries(cases)) {
+      const h = t.fresh()
+      h.enter = to(endpoints)
+      const began = t.clock.now
+      const c = await t.enter({ url })
+      same([h.links.map(l => l.url), t.clock.now - began], [[`${url}/websocket`, owner], 0], name)
+      same(h.links[0].readyState, 3, `${name}: the first connection`)
+      h.say('hi')
+      await t.pass(10_000)
+      h.link.cut()
+      await t.pass(1000)
+      same([h.link.url, h.links.length, c.events()], [owner, 3, ['hi', 'detached', 'reconnected']], `${name}: later`)
+      c.abort()
+    }
+    const errors = {
+      'the host of the game session does not offer wss': 'ws=owner:1901',
+      'the host does not answer as one: an address is not host:port': 'wss=owner',
+      'the host does not answer as one: no address': 'quic=owner:1901',
+      'the host does not answer as one: the addresses are too long': `wss=owner:1901 ${'é'.repeat(512)}`,
+    }
+    for (const [text, endpoints] of Object.entries(errors)) {
+      t.fresh().enter = to(endpoints)
+      const failed = fails(t.connect({ url: 'wss://host:1900' }), lib.EndedError, text)
+      await t.pass(0)
+      same((await failed).message, text, 'error')
+    }
+  },
+
+  /** Hosts that do not agree about where a player belongs do not keep a client busy. */
+  async redirectsInACircle(t) {
+    const h = t.host
+    h.enter = (n, link) => ({ ...refusal(0), endpoints: link.url.includes('a:1') ? 'ws=b:1' : 'ws=a:1' })
+    const failed = fails(t.connect({ url: 'ws://a:1' }), t.lib.RefusedError, 'a circle')
+    await t.pass(1900)
+    same(h.at.length, 4, 'connections at first')
+    await t.pass(15_000)
+    same((await failed).retryAfterMs, 2000, 'wait')
+    between(h.at.length, 16, 32, 'connections')
+    check(h.at.length % 4 === 0 && h.at[4] - h.at[0] >= 2000, `connections at ${h.at}`)
+  },
+
+  /** A client that does not reach its host asks other hosts of the cluster. */
+  async alternates(t) {
+    const { lib } = t
+    const over = { ...refusal(0), over: 1 }
+    const cases = {
+      lost: { b: over, c: over, logins: ['b', 'c'], end: 'the host of the game session was lost' },
+      ended: { b: { ...over, outcome: 101, over: 0 }, downAt: ['owner', 'c'], logins: ['b'], end: 'the game session has ended' },
+      moved: { b: { ...refusal(0), endpoints: 'ws=new:1' }, downAt: ['owner', 'c'], logins: ['b', 'new'], back: 'ws://new:1/websocket' },
+      suspect: { b: refusal(2000), downAt: ['owner', 'c'], up: 15_000, logins: ['b', 'owner'], back: 'ws://owner:1/websocket' },
+      unaware: { b: { ...refusal(0), caps: 0 }, downAt: ['owner', 'c'], up: 15_000, logins: ['b', 'owner'], back: 'ws://owner:1/websocket' },
+      nobody: { downAt: ['owner', 'b', 'c'], up: 15_000, logins: ['owner'], back: 'ws://owner:1/websocket' },
+      here: { b: undefined, downAt: ['owner', 'c'], logins: ['b'], back: 'ws://b:1/websocket' },
+    }
+    for (const [name, k] of Object.entries(cases)) {
+      const h = t.fresh()
+      h.alternates = ['ws=b:1', 'ws=c:1 wss=c:2', 'kcp=owner:5', 'ws=bad']
+      const logins = []
+      h.enter = (n, link) => {
+        const at = new URL(link.url).hostname
+        logins.push(at)
+        return k[at]
+      }
+      const c = await t.enter({ url: 'ws://owner:1' })
+      await t.pass(10_000)
+      same(logins.splice(0), ['owner'], name)
+      h.downAt = k.downAt ?? ['owner']
+      h.link.cut()
+      await t.pass(k.up ?? 0)
+      if (k.up) h.downAt = h.downAt.filter(at => at !== 'owner')
+      await t.pass(25_000)
+      if (name === 'lost') logins.splice(1, 1, ...k.logins.filter(at => at !== logins[0])) // only one of the two is asked
+      same(k.logins.filter(at => !logins.includes(at)), [], `${name}: not asked, of ${logins}`)
+      same(h.links.filter((l, n) => n > 0 && l.url.includes('owner')).length >= 2, true, `${name}: attempts at the owner`)
+      if (k.back !== undefined) {
+        same([c.attached, h.link.url], [true, k.back], `${name}: ${c.end}`)
+        c.abort()
+        continue
+      }
+      const { cause } = c.end.error
+      same([c.end.error instanceof lib.GaveUpError, cause.over, cause.reason], [true, true, k.end], `${name}: ${c.end}`)
+    }
+  },
+
+  /** A client that is closed between two hosts opens no more connections. */
+  async closeBetweenHosts(t) {
+    const h = t.host
+    const c = await t.enter()
+    h.alternates = ['ws=b:1']
+    h.enter = (n, link) => {
+      queueMicrotask(() => queueMicrotask(() => c.abort()))
+      return { ...refusal(0), endpoints: 'ws=b:1' }
+    }
+    h.link.cut()
+    await t.pass(minute)
+    same([h.links.length, c.end?.local], [2, true], 'connections')
+  },
+
   /** The losses after which a client makes no attempt. */
   async endsAtOnce(t) {
     const cases = {
