@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -66,16 +67,24 @@ func (v *checks) cluster(all *Config) {
 	v.that("cluster.generation", c.Generation >= 1, "must be at least 1")
 	v.that("cluster.etcd.endpoints", len(c.Etcd.Endpoints) > 0, "must name the members of etcd: troupe etcd runs one")
 	for _, e := range c.Etcd.Endpoints {
-		v.that("cluster.etcd.endpoints", strings.HasPrefix(e, "http://") || strings.HasPrefix(e, "https://"), "must be URLs: http://127.0.0.1:2379, or https and a host")
+		u, err := url.Parse(e)
+		v.that("cluster.etcd.endpoints", err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && onLoopback(u.Hostname())),
+			"must be URLs: http://127.0.0.1:2379, or https and the address of another machine")
 	}
 	v.that("cluster.etcd.compact", c.Etcd.Compact == 0 || c.Etcd.Compact >= time.Minute, "must be at least 1m, or 0")
 	v.addr("cluster.peers.addr", c.Peers.Addr)
 	if host, _, err := net.SplitHostPort(c.Peers.Addr); err == nil {
 		ip, _ := netip.ParseAddr(host)
-		v.that("cluster.peers.addr", c.Peers.CA != "" || ip.IsLoopback() || host == "localhost", "must be on loopback without cluster.peers.ca, cert and key")
+		v.that("cluster.peers.addr", c.Peers.CA != "" || onLoopback(host),
+			"needs cluster.peers.ca, cert and key, which troupe admin cluster cert makes; without them it must be on loopback")
 		v.that("cluster.peers.advertise", c.Peers.Advertise != "" || host != "" && !ip.IsUnspecified(), "must be set if cluster.peers.addr names no address")
 	}
 	v.that("cluster.peers.ca", (c.Peers.CA == "") == (c.Peers.Cert == "") && (c.Peers.Cert == "") == (c.Peers.Key == ""), "goes with cert and key")
+}
+
+func onLoopback(host string) bool {
+	ip, _ := netip.ParseAddr(host)
+	return ip.IsLoopback() || host == "localhost"
 }
 
 // locationNames returns the names of the locations that this host serves.
@@ -96,14 +105,24 @@ func (c *Config) allLocations() []string {
 	return all
 }
 
-// resourcesHash returns a hash of the configured resources that the nodes of a cluster share.
+// resourcesHash returns hashes of the configured resources that the nodes of a cluster share (see coord.Node).
 func (c *Config) resourcesHash() string {
-	text, err := json.Marshal([]any{c.Region, c.Account, c.Locations, c.Fleets, c.Aliases, c.Queues, c.Matchmaking})
-	if err != nil {
-		panic(err) // a bug: these values always encode
+	var all []string
+	for _, section := range []struct {
+		name  string
+		value any
+	}{
+		{"region", c.Region}, {"account", c.Account}, {"locations", c.Locations}, {"fleets", c.Fleets}, {"aliases", c.Aliases}, {"queues", c.Queues},
+		{"matchmaking", c.Matchmaking},
+	} {
+		text, err := json.Marshal(section.value)
+		if err != nil {
+			panic(err) // a bug: these values always encode
+		}
+		sum := sha256.Sum256(text)
+		all = append(all, section.name+"="+hex.EncodeToString(sum[:8]))
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	return strings.Join(all, " ")
 }
 
 const keyFileMax = 64 << 10 // bytes

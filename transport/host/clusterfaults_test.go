@@ -42,8 +42,8 @@ func TestStartsThatAreRefused(t *testing.T) {
 		c.all[0].Close()
 		other := clustertest.NewStore()
 		t.Cleanup(other.Close)
-		refused("belongs to another cluster of that name", func(o *Options) { o.Coordinator = other.Client() })
-		refused("belongs to another cluster of that name", func(o *Options) { o.Config.Cluster.Name = "test2" })
+		refused("belongs to another cluster (", func(o *Options) { o.Coordinator = other.Client() })
+		refused("belongs to another cluster (", func(o *Options) { o.Config.Cluster.Name = "test2" })
 	})
 }
 
@@ -133,6 +133,29 @@ func TestAHostWhoseStoreFails(t *testing.T) {
 		}
 		if on == 0 {
 			t.Error("the host whose store writes again gets no game session")
+		}
+	})
+}
+
+// A host that drains reserves no seats. Callers at all hosts are told not to try again, and the players play on.
+func TestSeatsAtAHostThatDrains(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		g := c.create(0)
+		time.Sleep(time.Second)
+		owner, _ := c.owner(g)
+		player, err := c.all[owner].dial(c.reserve(g, "ann"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go c.all[owner].Drain(c.Context())
+		time.Sleep(5 * time.Second)
+		for i := range c.all {
+			c.refused(i, messages.InvalidGameSessionStatus, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "bob"}}})
+		}
+		select {
+		case <-player.Done():
+			t.Error("the player has lost its game")
+		default:
 		}
 	})
 }
