@@ -209,3 +209,22 @@ func TestLocationsOfAHostAreConfigured(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The end of all placements of a deleted queue needs several transactions.
+func TestAQueueWithManyPlacementsIsDeleted(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		const placements = 120
+		for i := range 15 { // no room is left
+			c.create(i % 3)
+		}
+		time.Sleep(2 * time.Second)
+		for i := range placements {
+			asked(c, i%3, messages.StartPlacement{ID: messages.PlacementID(fmt.Sprint("p", i)), Queue: "queue-dev", MaxPlayers: 2})
+		}
+		asked(c, 1, messages.DeleteQueue{Name: "queue-dev"})
+		for i := range placements {
+			p := asked(c, i%3, messages.PlacementQuery{ID: messages.PlacementID(fmt.Sprint("p", i))})
+			assert.Equal(c, "status", p.Status, messages.PlacementFailed)
+		}
+	})
+}
