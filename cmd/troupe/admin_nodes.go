@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func (c *nodesCommand) Run(s streams) error {
 		if n.LagSeconds != nil {
 			late = time.Duration(*n.LagSeconds * float64(time.Second)).Round(100 * time.Microsecond).String()
 		}
-		return []string{n.Name, state, n.Version, strings.Join(n.Locations, " "), number(n.GameSessions), number(n.Players), number(n.Room), late, leads, n.Why}
+		return []string{n.Name, state, n.Version, cmp.Or(strings.Join(n.Locations, " "), "all"), number(n.GameSessions), number(n.Players), number(n.Room), late, leads, n.Why}
 	})
 }
 

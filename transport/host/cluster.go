@@ -121,7 +121,7 @@ func (h *Host) join(o Options) (err error) {
 	n.self = cluster.New(cluster.Options{
 		Coordinator: n.coordinator, Peers: n.client, Log: o.Log, Count: h.count, Cluster: c.Name, ClusterID: id, OldLease: lease,
 		Self: coord.Node{
-			Name: n.name, Peers: address, Locations: o.Config.locationNames(), Version: o.Version, Protocol: coord.Range{Low: peerProtocol, High: peerProtocol},
+			Name: n.name, Peers: address, Locations: o.Config.Cluster.Locations, Version: o.Version, Protocol: coord.Range{Low: peerProtocol, High: peerProtocol},
 			Schema: coord.Range{Low: nodeSchema, High: nodeSchema}, Generation: int64(c.Generation), Resources: o.Config.resourcesHash(),
 		},
 		Check: n.checkEtcd, Registered: n.registered, Lead: n.lead, Reap: n.reap,
@@ -345,13 +345,24 @@ func (n *clusterNode) watch() {
 	}
 }
 
-// shares returns this node's Share of each of its locations, among the nodes that are Live or Adrift.
+// shares returns this node's Share of each of its locations, among the nodes that are Live or Adrift. A node without
+// locations serves all, and "" stands for those that no node names.
 func (n *clusterNode) shares(v *cluster.View) catalog.Shares {
+	serves := func(node coord.Node, location string) bool {
+		return len(node.Locations) == 0 || slices.Contains(node.Locations, location)
+	}
+	named := []string{""}
+	for _, m := range v.Members {
+		named = append(named, m.Locations...)
+	}
 	shares := make(catalog.Shares)
-	for _, l := range v.Self.Locations {
+	for _, l := range named {
 		var share catalog.Share
+		if !serves(v.Self, l) {
+			continue
+		}
 		for _, m := range v.Members {
-			if m.State != cluster.Live && m.State != cluster.Adrift || !slices.Contains(m.Locations, l) {
+			if m.State != cluster.Live && m.State != cluster.Adrift || !serves(m.Node, l) {
 				continue
 			}
 			share.Of++

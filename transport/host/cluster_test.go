@@ -138,7 +138,7 @@ func TestTheEndOfAGameSessionIsKnown(t *testing.T) {
 	})
 }
 
-// A script that is uploaded at one host runs on all, and a new version of it, too.
+// A script that is uploaded at one host runs on all, also in a location that was made later, and a new version of it, too.
 func TestAScriptOfACluster(t *testing.T) {
 	clustered(t, 3, func(c *hosts) {
 		upload := func(text string) []byte {
@@ -149,7 +149,8 @@ func TestAScriptOfACluster(t *testing.T) {
 			return zip
 		}
 		s := asked(c, 0, messages.CreateScript{Name: "s", Version: "1", Zip: upload("exports.ssExports = {init() {}, onProcessStarted: () => true}")})
-		f := asked(c, 1, messages.CreateFleet{Name: "f", ScriptID: s.ID, Locations: []string{"us-east-1"}, Runtime: messages.RuntimeConfiguration{
+		asked(c, 2, messages.CreateLocation{Location: messages.Location{Name: "custom-lab"}})
+		f := asked(c, 1, messages.CreateFleet{Name: "f", ScriptID: s.ID, Locations: []string{"us-east-1", "custom-lab"}, Runtime: messages.RuntimeConfiguration{
 			Processes: []messages.ServerProcess{{LaunchPath: "main.js", Concurrent: 2}},
 		}})
 		time.Sleep(5 * time.Second)
@@ -160,6 +161,11 @@ func TestAScriptOfACluster(t *testing.T) {
 			on[g.Port]++
 		}
 		assert.Equal(c, "hosts with game sessions", len(on), 3)
+		clear(on)
+		for i := range 6 {
+			on[asked(c, i%3, messages.CreateGameSession{FleetID: f.ID, Location: "custom-lab", MaxPlayers: 2}).Port]++
+		}
+		assert.Equal(c, "hosts with game sessions in the new location", len(on), 3)
 		u := asked(c, 2, messages.UpdateScript{ID: s.ID, Version: "2", Zip: upload("exports.ssExports = {init() {}, onProcessStarted: () => true, x: 1}")})
 		if u.Loading || len(u.Refused) > 0 {
 			t.Errorf("the update is %+v", u)

@@ -87,14 +87,6 @@ func onLoopback(host string) bool {
 	return ip.IsLoopback() || host == "localhost"
 }
 
-// locationNames returns the names of the locations that this host serves.
-func (c *Config) locationNames() []string {
-	if len(c.Cluster.Locations) > 0 {
-		return c.Cluster.Locations
-	}
-	return c.allLocations()
-}
-
 func (c *Config) allLocations() []string {
 	all := []string{c.Region}
 	for _, l := range c.Locations {

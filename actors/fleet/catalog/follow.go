@@ -48,7 +48,7 @@ type (
 		contents map[string]content // of scripts, by their keys
 		done     func()
 	}
-	// Shares maps each location that this node serves to the node's Share of it.
+	// Shares maps each location that this node serves to the node's Share of it, and "" to that of all others.
 	Shares map[string]Share
 	// ReportAgain asks for a report, because another node has become the Leader.
 	ReportAgain struct{}
@@ -265,7 +265,10 @@ func (c *Catalog) setOwn(f *fleet) {
 	}
 	n.Groups = make(map[string]messages.Groups, len(n.Locations))
 	for _, l := range n.Locations {
-		share := c.follower.share[l]
+		share, known := c.follower.share[l]
+		if !known {
+			share = c.follower.share[""]
+		}
 		g, set := f.record.Groups[l]
 		if !set { // the default is one group on each node
 			g = f.record.GroupsIn(l)

@@ -35,7 +35,7 @@ export function nodes(body, _query, page) {
     ["Room", (n) => number(n.room), "number"],
     ["Lag", (n) => (n.lagSeconds === null ? "" : duration(n.lagSeconds)), "number"],
     ["Since", (n) => time(n.since)],
-    ["Locations", (n) => n.locations.join(", ")],
+    ["Locations", (n) => n.locations.join(", ") || "all"],
     ["Version", (n) => n.version],
     ["Address", (n) => h("code", {}, n.address)],
     ...(mayAct() ? [["Action", acts, "acts"]] : []),
