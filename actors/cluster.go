@@ -139,10 +139,19 @@ func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
 // may have been created a moment ago, so read waits for the copy to catch up and tries again.
 func (c *Cluster) read(ctx context.Context, q messages.Request) (any, error) {
 	answer, err := c.local.Do(ctx, q)
-	if isCode(err, messages.NotFound) && c.members.Synced(ctx) == nil {
+	if (isCode(err, messages.NotFound) || lacks(q, answer)) && c.members.Synced(ctx) == nil {
 		return c.local.Do(ctx, q)
 	}
 	return answer, err
+}
+
+// lacks reports whether the answer to a FleetQuery does not have all requested fleets.
+func lacks(q messages.Request, answer any) bool {
+	fleets, _ := answer.([]*messages.Fleet)
+	f, _ := q.(messages.FleetQuery)
+	return slices.ContainsFunc(f.With, func(id messages.FleetID) bool {
+		return !slices.ContainsFunc(fleets, func(o *messages.Fleet) bool { return o.ID == id })
+	})
 }
 
 // sync waits until this node's copy contains the change that the caller has just made.
