@@ -246,6 +246,8 @@ func (gs *games) onLogin(l *player.Login) {
 func (gs *games) onCreatePlayers(m stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]) {
 	e := gs.known(m.Request.GameSessionID)
 	switch {
+	case gs.drain.on && gs.o.Directory != nil && e != nil: // the caller need not try again (cluster.md 6.4)
+		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s takes no more players: its host drains", e.id))
 	case gs.drain.on:
 		m.Reply(nil, unavailable())
 	case e == nil:

@@ -199,7 +199,7 @@ func (j *clusterJudge) judgeCalls() []Verdict {
 			}
 			wrong.add("%s at node-%d: %s after %v, %v after the first fault", a.operation, a.node, a.code, a.to.Sub(a.from).Round(time.Millisecond), a.from.Sub(j.firstFault()).Round(time.Millisecond))
 		}
-		if !etcdAway || !j.members[0].within(a.from, a.to) {
+		if !etcdAway || slices.ContainsFunc(j.members, func(m *machine) bool { return !m.within(a.from, a.to) }) {
 			continue
 		}
 		needs := a.operation == "CreateGameSession" || a.operation == "StartGameSessionPlacement"

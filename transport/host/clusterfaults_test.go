@@ -137,6 +137,29 @@ func TestAHostWhoseStoreFails(t *testing.T) {
 	})
 }
 
+// A host that drains reserves no seats. Callers at all hosts are told not to try again, and the players play on.
+func TestSeatsAtAHostThatDrains(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		g := c.create(0)
+		time.Sleep(time.Second)
+		owner, _ := c.owner(g)
+		player, err := c.all[owner].dial(c.reserve(g, "ann"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go c.all[owner].Drain(c.Context())
+		time.Sleep(5 * time.Second)
+		for i := range c.all {
+			c.refused(i, messages.InvalidGameSessionStatus, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "bob"}}})
+		}
+		select {
+		case <-player.Done():
+			t.Error("the player has lost its game")
+		default:
+		}
+	})
+}
+
 // script returns an uploaded script whose exports have a text more.
 func (c *hosts) script(more string) []byte {
 	zip, err := (&bundle.Bundle{Files: map[string][]byte{"main.js": []byte("exports.ssExports = {init() {}, onProcessStarted: () => true, " + strings.TrimSpace(more) + "}")}}).Zip()
