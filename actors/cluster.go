@@ -37,6 +37,8 @@ type Members interface {
 	// created it with a token. EndText is empty if the game session was not lost with its host. The record is nil if
 	// there is none.
 	Ended(ctx context.Context, id messages.GameSessionID) (*messages.GameSession, [32]byte, error)
+	// Placement reads the record of a placement from the coordinator. It returns nil if there is none.
+	Placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error)
 	// Synced returns when this node's copy of the catalog contains all changes that were answered before the call.
 	Synced(ctx context.Context) error
 }
@@ -85,6 +87,8 @@ const (
 	askingMax  = 1000                   // maximum number of requests to the leader that wait until its successor leads
 	hopsMax    = 3                      // maximum number of nodes that are asked in turn for a game session
 
+	leaderlessMax = time.Second // maximum time that the query of a placement waits for the leader
+
 	leaderEvery = 200 * time.Millisecond // interval at which a request asks again who leads
 )
 
@@ -98,6 +102,8 @@ func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
 		return c.create(ctx, q.Request.FleetID, q.Request.AliasID, q.Request.Location, q)
 	case messages.AwaitRoom:
 		return c.awaitRoom(ctx, q.Since)
+	case messages.PlacementQuery:
+		return c.placement(ctx, q)
 	}
 	switch q.Route() {
 	case messages.RouteThisHost:
@@ -136,10 +142,19 @@ func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
 // may have been created a moment ago, so read waits for the copy to catch up and tries again.
 func (c *Cluster) read(ctx context.Context, q messages.Request) (any, error) {
 	answer, err := c.local.Do(ctx, q)
-	if isCode(err, messages.NotFound) && c.members.Synced(ctx) == nil {
+	if (isCode(err, messages.NotFound) || lacks(q, answer)) && c.members.Synced(ctx) == nil {
 		return c.local.Do(ctx, q)
 	}
 	return answer, err
+}
+
+// lacks reports whether the answer to a FleetQuery does not have all requested fleets.
+func lacks(q messages.Request, answer any) bool {
+	fleets, _ := answer.([]*messages.Fleet)
+	f, _ := q.(messages.FleetQuery)
+	return slices.ContainsFunc(f.With, func(id messages.FleetID) bool {
+		return !slices.ContainsFunc(fleets, func(o *messages.Fleet) bool { return o.ID == id })
+	})
 }
 
 // sync waits until this node's copy contains the change that the caller has just made.
@@ -161,6 +176,25 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 		return nil, messages.Errorf(messages.Internal, "the leader of the cluster does not answer within %v: etcd may be away", limit)
 	}
 	return answer, err
+}
+
+// placement asks the leader, which has all placements in memory. If there is none for leaderlessMax, the record at the
+// coordinator is the answer.
+func (c *Cluster) placement(ctx context.Context, q messages.PlacementQuery) (any, error) {
+	within, cancel := context.WithTimeout(ctx, leaderlessMax)
+	defer cancel()
+	answer, err := c.askLeader(within, q)
+	if err == nil || within.Err() == nil && !isCode(err, messages.Internal) {
+		return answer, err
+	}
+	switch p, silent := c.members.Placement(ctx, q.ID); {
+	case silent != nil:
+		return nil, messages.Errorf(messages.Internal, "no node of the cluster leads at the moment, and etcd does not answer: %v", silent)
+	case p == nil:
+		return nil, messages.Errorf(messages.NotFound, "placement %s is not known here", q.ID)
+	default:
+		return p, nil
+	}
 }
 
 // askLeader asks the leader. If the process of the leader has gone, its registration remains for some seconds. If the

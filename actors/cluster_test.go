@@ -214,6 +214,10 @@ func (m *member) Ended(_ context.Context, id messages.GameSessionID) (*messages.
 	return m.c.gone[id], m.c.made[id], nil
 }
 
+func (m *member) Placement(context.Context, messages.PlacementID) (*messages.Placement, error) {
+	return nil, coord.ErrUnavailable
+}
+
 func (m *member) Synced(context.Context) error {
 	for {
 		m.c.mu.Lock()

@@ -141,7 +141,10 @@ type AliasQuery struct {
 }
 
 // FleetQuery requests all fleets, oldest first. It includes TERMINATED fleets that are still kept.
-type FleetQuery struct{ ToCatalog[[]*Fleet] }
+type FleetQuery struct {
+	ToCatalog[[]*Fleet]
+	With []FleetID // the answer has these if they exist, also if another node of a cluster created them a moment ago
+}
 
 // DeleteFleet deletes a fleet and ends its game sessions.
 type DeleteFleet struct {

@@ -490,6 +490,18 @@ func (n *clusterNode) Ended(ctx context.Context, id messages.GameSessionID) (*me
 	return cluster.Session(g), fingerprint, nil
 }
 
+// Placement implements actors.Members.
+func (n *clusterNode) Placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
+	ctx, cancel := context.WithTimeout(ctx, termMax)
+	defer cancel()
+	value, err := shared.Record(ctx, n.coordinator, string(n.keys), store.Placement, string(id))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	p := new(messages.Placement)
+	return p, json.Unmarshal(value, p)
+}
+
 // Synced implements actors.Members.
 func (n *clusterNode) Synced(ctx context.Context) error { return n.follower.Synced(ctx) }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -176,6 +177,33 @@ func (c *hosts) slow(d time.Duration) {
 	for _, client := range c.clients {
 		client.SetFaults(clustertest.Faults{Delay: d})
 	}
+}
+
+// CL-3: a fleet that one host has created is known to the next one at once.
+func TestAFleetIsKnownEverywhereAtOnce(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		times := min(many(30), 1000)
+		s := asked(c, 0, messages.CreateScript{Name: "s", Version: "1", Zip: c.script("")})
+		for i := range times {
+			f := asked(c, i%3, messages.CreateFleet{Name: "f", ScriptID: s.ID, Locations: []string{"us-east-1"}, Runtime: messages.RuntimeConfiguration{
+				Processes: []messages.ServerProcess{{LaunchPath: "main.js", Concurrent: 1}},
+			}})
+			next, other := (i+1)%3, (i+2)%3
+			all := asked(c, next, messages.FleetQuery{With: []messages.FleetID{f.ID}})
+			if !slices.ContainsFunc(all, func(o *messages.Fleet) bool { return o.ID == f.ID }) {
+				t.Fatalf("fleet %d is not described at the next host", i)
+			}
+			_, err := c.all[next].doer().Do(c.Context(), messages.CreateGameSession{FleetID: f.ID, MaxPlayers: 2})
+			if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+				t.Fatalf("fleet %d, a game session: %v", i, err)
+			}
+			queue := messages.Queue{Name: messages.QueueName(fmt.Sprint("q", i)), Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::fleet/" + string(f.ID)}}
+			asked(c, other, messages.CreateQueue{Queue: queue})
+			asked(c, other, messages.DeleteQueue{Name: queue.Name})
+			asked(c, next, messages.DeleteFleet{ID: f.ID})
+			time.Sleep(15 * time.Second) // until it is gone
+		}
+	})
 }
 
 // CL-5, CL-120: an equal token at two hosts at once makes one game session.

@@ -37,7 +37,7 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 // fleets (service-api.md 2.3).
 func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
 	wanted, err := s.fleetIDs(in.FleetIds)
-	fleets, err := s.fleets(ctx, err)
+	fleets, err := s.fleets(ctx, err, wanted...)
 	if in.FleetIds != nil {
 		return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: shownAll(pick(fleets, wanted), s.fleet)}, err
 	}
@@ -49,9 +49,9 @@ func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.Descr
 // a fleet wait until it is no longer listed.
 const terminatedShown = 10 * time.Second
 
-// fleets returns all fleets that responses list. If err is not nil, it only returns err.
-func (s *Server) fleets(ctx context.Context, err error) ([]*messages.Fleet, error) {
-	all, err := do(ctx, s, err, messages.FleetQuery{})
+// fleets returns all fleets that responses list, with the wanted ones if they exist. If err is not nil, it only returns err.
+func (s *Server) fleets(ctx context.Context, err error, wanted ...messages.FleetID) ([]*messages.Fleet, error) {
+	all, err := do(ctx, s, err, messages.FleetQuery{With: wanted})
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(all), func(f *messages.Fleet) bool {
 		return !f.Terminated.IsZero() && now.Sub(f.Terminated) >= terminatedShown

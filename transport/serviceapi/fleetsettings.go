@@ -35,7 +35,7 @@ func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateF
 // oneFleet returns the fleet that a member names.
 func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet, error) {
 	id, err := s.arns.fleet(member)
-	fleets, err := do(ctx, s, err, messages.FleetQuery{})
+	fleets, err := do(ctx, s, err, messages.FleetQuery{With: []messages.FleetID{id}})
 	if err != nil {
 		return nil, err
 	}

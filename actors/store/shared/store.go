@@ -291,6 +291,21 @@ func (s *Store) answer(group []commit, err error) {
 	s.changed.Broadcast()
 }
 
+// Record reads one record of a cluster, no matter which node leads. It returns nil if there is none. prefix is that of all
+// keys of the cluster. The error is the coordinator's.
+func Record(ctx context.Context, c cluster.Coordinator, prefix string, kind store.Kind, id string) ([]byte, error) {
+	of, err := (&Store{o: Options{Prefix: prefix}}).prefix(kind)
+	if err != nil {
+		return nil, err
+	}
+	read := func(q coord.Query) (coord.Found, error) { return c.Read(ctx, q) }
+	found, err := read(coord.Query{Key: of + id})
+	if err != nil || len(found.KVs) == 0 {
+		return nil, err
+	}
+	return whole(read, prefix, found.KVs[0], found.At)
+}
+
 // prefix returns the prefix of the keys of a kind.
 func (s *Store) prefix(kind store.Kind) (string, error) {
 	switch kind {
