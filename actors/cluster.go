@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -87,6 +88,9 @@ const (
 
 // Do implements messages.Doer.
 func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
+	if messages.ReplayKey(ctx) == "" { // a key for the attempts that the Cluster makes itself
+		ctx = messages.WithReplayKey(ctx, rand.Text())
+	}
 	q = messages.WithID(q, c.callID(ctx))
 	switch q := q.(type) {
 	case messages.CreateGameSession:
