@@ -88,7 +88,7 @@ const (
 
 // Do implements messages.Doer.
 func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
-	if messages.ReplayKey(ctx) == "" { // a key for the attempts that the Cluster makes itself
+	if messages.ReplayKey(ctx) == "" && ForLeader(q) { // a key for the attempts that askLeader makes at several leaders
 		ctx = messages.WithReplayKey(ctx, rand.Text())
 	}
 	q = messages.WithID(q, c.callID(ctx))
