@@ -25,6 +25,9 @@ type Members interface {
 	// Leader returns the node that leads. If there is none, it waits for one until ctx is done. It returns an error if
 	// there will be none. self says that this node leads.
 	Leader(ctx context.Context) (leader coord.Node, self bool, err error)
+	// Leased reports whether this node, if it leads, is certainly the only one. It returns false if the coordinator has
+	// not answered for some seconds.
+	Leased() bool
 	// WithRoom returns the nodes with room for a game session of a fleet in a location, in the order in which to try
 	// them. A node with an empty name is this node.
 	WithRoom(f messages.FleetID, location string) []coord.Node
@@ -165,19 +168,22 @@ func (c *Cluster) toLeader(ctx context.Context, q messages.Request) (any, error)
 }
 
 // askLeader asks the leader. If the process of the leader has gone, its registration remains for some seconds. If the
-// leader has resigned, this node may not know it yet. In both cases askLeader waits until another node leads, or ctx ends.
+// leader has resigned, this node may not know it yet. The leader itself does not answer everything while it is not Leased.
+// In all these cases askLeader waits until another node leads, or ctx ends.
 func (c *Cluster) askLeader(ctx context.Context, q messages.Request) (any, error) {
 	c.asking.Add(1)
 	defer c.asking.Add(-1)
 	for {
 		leader, self, err := c.members.Leader(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, messages.Errorf(messages.Internal, "no node of the cluster leads at the moment: %v", err)
-		case self:
-			return c.local.Do(ctx, q)
 		}
-		answer, err := c.call(ctx, leader, q)
+		var answer any
+		if self {
+			answer, err = c.local.Do(ctx, q)
+		} else {
+			answer, err = c.call(ctx, leader, q)
+		}
 		if !errors.Is(err, coord.ErrRefused) && !isCode(err, messages.Unavailable) || c.asking.Load() > askingMax {
 			return answer, err
 		}
@@ -227,6 +233,16 @@ func isCode(err error, code messages.ErrorCode) bool {
 // ForLeader reports whether a request is answered by the leader's actors.
 func ForLeader(q messages.Request) bool {
 	return q.Route() == messages.RoutePlacements || q.Route() == messages.RouteMatchmaking || changesCatalog(q)
+}
+
+// needsLease reports whether only a leader that is Leased may answer a request. Its successor may have changed what the
+// request asks for, and that must not be taken back.
+func needsLease(q messages.Request) bool {
+	switch q.(type) {
+	case messages.PlacementQuery, messages.TicketQuery:
+		return true
+	}
+	return false
 }
 
 // changesCatalog reports whether a request must go to the leader's catalog. Queries do not, because each node has a

@@ -172,6 +172,8 @@ func (m *member) Leader(context.Context) (coord.Node, bool, error) {
 	return coord.Node{}, false, errors.New("nobody leads")
 }
 
+func (m *member) Leased() bool { return true }
+
 func (m *member) WithRoom(messages.FleetID, string) (all []coord.Node) {
 	if m.room == nil {
 		return append([]coord.Node{{}}, m.Others()...)

@@ -30,7 +30,11 @@ func (s *System) do(ctx context.Context, q messages.Request) (any, error) {
 	if q, ok := q.(messages.CheckRuleSet); ok {
 		return messages.None{}, matchmaker.CheckRuleSet(q.Body)
 	}
-	return stage.Await(ctx, func(reply func(any, error)) { s.Send(q, reply) })
+	answer, err := stage.Await(ctx, func(reply func(any, error)) { s.Send(q, reply) })
+	if s.cluster != nil && needsLease(q) && !s.cluster.members.Leased() {
+		return nil, messages.Errorf(messages.Unavailable, "another node may lead")
+	}
+	return answer, err
 }
 
 // Send is like Do, for callers that do not wait and for requests that need no preparation. reply is called exactly

@@ -153,25 +153,27 @@ func (n *Node) find(ctx context.Context, m coord.Node) coord.Outcome {
 }
 
 func (n *Node) hello(ctx context.Context, to coord.Node) coord.Outcome {
-	_, outcome := n.greet(ctx, to)
-	return outcome
+	switch _, err := n.greet(ctx, to); {
+	case err == nil:
+		return coord.Answered
+	case errors.Is(err, coord.ErrRefused):
+		return coord.Refused
+	}
+	return coord.Silent
 }
 
-// greet sends Hello to a node.
-func (n *Node) greet(ctx context.Context, to coord.Node) (coord.HelloAnswer, coord.Outcome) {
+// greet sends Hello to a node. A refusal is an answer, too; it is empty.
+func (n *Node) greet(ctx context.Context, to coord.Node) (coord.HelloAnswer, error) {
 	if to.Peers == "" {
-		return coord.HelloAnswer{}, coord.Silent
+		return coord.HelloAnswer{}, coord.ErrUnavailable
 	}
 	answer, err := request(ctx, func(ctx context.Context) (any, error) { return n.o.Peers.Call(ctx, to, coord.Hello{}) })
 	hello, _ := answer.(coord.HelloAnswer)
 	var refusal *messages.Error
-	switch {
-	case err == nil, errors.As(err, &refusal):
-		return hello, coord.Answered
-	case errors.Is(err, coord.ErrRefused):
-		return hello, coord.Refused
+	if errors.As(err, &refusal) {
+		return hello, nil
 	}
-	return hello, coord.Silent
+	return hello, err
 }
 
 // findOrphans adds unknown nodes that have game sessions in the directory. An earlier leader may not have reaped them.

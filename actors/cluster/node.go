@@ -55,9 +55,10 @@ type Node struct {
 	view   atomic.Pointer[View]
 	waits  atomic.Int32 // number of calls of Leader that wait
 	reach  reach
-	offset atomic.Int64         // see ClockOffset
-	meta   atomic.Pointer[meta] // nil until Start has read the record
-	kick   chan struct{}        // wakes the goroutine of the registration
+	leased atomic.Pointer[time.Time] // end of the time for which the lease is certain
+	offset atomic.Int64              // see ClockOffset
+	meta   atomic.Pointer[meta]      // nil until Start has read the record
+	kick   chan struct{}             // wakes the goroutine of the registration
 	leads  *Replica
 	lag    lag
 

@@ -62,7 +62,7 @@ func (n *Node) othersReach(ctx context.Context) bool {
 	var all sync.WaitGroup
 	for _, o := range others[:min(len(others), greetsMax)] {
 		all.Go(func() {
-			if answer, outcome := n.greet(ctx, o); outcome == coord.Answered && answer.Coordinator {
+			if answer, err := n.greet(ctx, o); err == nil && answer.Coordinator {
 				one.Store(true)
 			}
 		})

@@ -67,6 +67,7 @@ func (n *Node) step(ctx context.Context) (wait time.Duration, err error) {
 			return 0, err
 		}
 		n.reg.lease, present = 0, false
+		n.leased.Store(nil)
 		n.change(func() { n.anew, n.present = false, false })
 	}
 	if err := n.renew(ctx); err != nil {
@@ -109,6 +110,7 @@ func (n *Node) absent(err error) error {
 	}
 	if err != nil {
 		n.reg.lease = 0
+		n.leased.Store(nil)
 	} else {
 		n.o.Count.Fenced.Add(counters.FenceIncarnation, 1)
 	}
@@ -132,9 +134,23 @@ func (n *Node) renew(ctx context.Context) error {
 		return n.absent(err)
 	}
 	if err == nil {
-		n.reg.renewed = begin
+		n.leasedFrom(begin)
 	}
 	return err
+}
+
+// leasedFrom records that the lease was granted or renewed by a request that began at the given time.
+func (n *Node) leasedFrom(begin time.Time) {
+	n.reg.renewed = begin
+	until := begin.Add(n.o.TTL)
+	n.leased.Store(&until)
+}
+
+// Leased reports whether the lease cannot have expired yet. A leader that is not Leased may have a successor of which it
+// does not know.
+func (n *Node) Leased() bool {
+	until := n.leased.Load()
+	return until != nil && time.Now().Before(*until)
 }
 
 // register makes one attempt to register under a lease.
@@ -145,7 +161,8 @@ func (n *Node) register(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		n.reg.lease, n.reg.renewed = l, begin
+		n.reg.lease = l
+		n.leasedFrom(begin)
 	}
 	n.mu.Lock()
 	self := n.self

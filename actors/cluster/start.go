@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	clockMax   = 30 * time.Second // a node does not join if its clock differs from another node's by more than this
 	greetsMax  = 16               // maximum number of nodes with which a start compares its clock
 	nameEvery  = 250 * time.Millisecond
+	trustEvery = 250 * time.Millisecond
+	trustMax   = time.Second // how long a start repeats a handshake that fails; the other process may be ending
 	leaseGrace = time.Second // maximum time between the expiry of a lease and its end at the coordinator
 )
 
@@ -43,7 +46,7 @@ func (n *Node) join(ctx context.Context) error {
 			return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
 		}
 	}
-	if err := n.compareClocks(ctx, others); err != nil {
+	if err := n.meet(ctx, others); err != nil {
 		return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
 	}
 	for n.View().Self.Incarnation == 0 {
@@ -57,13 +60,20 @@ func (n *Node) join(ctx context.Context) error {
 // insist calls f again as long as the coordinator does not answer.
 func (n *Node) insist(ctx context.Context, f func(context.Context) error) error {
 	var p pause
+	var why error
 	for {
 		err := f(ctx)
 		if !errors.Is(err, coord.ErrUnavailable) && !errors.Is(err, coord.ErrUnknown) {
 			return err
 		}
+		if why == nil {
+			n.o.Log.Warn().Err(err).Msg("etcd does not answer yet")
+		}
+		if why == nil || ctx.Err() == nil { // the last attempt has had no time
+			why = err
+		}
 		if p.rest(ctx); ctx.Err() != nil {
-			return fmt.Errorf("the coordinator does not answer: check that it runs and cluster.etcd.endpoints: %w", err)
+			return fmt.Errorf("etcd does not answer: start it, or correct cluster.etcd.endpoints: %w", why)
 		}
 	}
 }
@@ -133,38 +143,63 @@ func checkNodes(self coord.Node, others []coord.Node) error {
 			return fmt.Errorf("node %s has generation %d of the configured resources, this node %d: use the newer configuration file",
 				o.Name, o.Generation, self.Generation)
 		case self.Generation == o.Generation && self.Resources != o.Resources:
-			return fmt.Errorf("node %s has other configured resources of the same generation %d: raise cluster.generation, or use its configuration file",
-				o.Name, o.Generation)
+			return fmt.Errorf("node %s has the same generation %d of the configured resources, but other %s: raise cluster.generation, or use its configuration file",
+				o.Name, o.Generation, coord.FirstDifference(self.Resources, o.Resources))
 		}
 	}
 	return nil
 }
 
-// compareClocks asks up to greetsMax other nodes for their time.
-func (n *Node) compareClocks(ctx context.Context, others []coord.Node) error {
+// meet asks up to greetsMax other nodes for their time. It returns an error if the clocks are too far apart, or if no node
+// answers and one does not accept this node's certificate.
+func (n *Node) meet(ctx context.Context, others []coord.Node) error {
 	shuffle(n.random(0), others)
-	errs := make([]error, min(len(others), greetsMax))
+	others = others[:min(len(others), greetsMax)]
+	errs := make([]error, len(others))
 	var all sync.WaitGroup
-	for i := range errs {
-		all.Go(func() {
-			begin := time.Now()
-			answer, outcome := n.greet(ctx, others[i])
-			if outcome != coord.Answered || answer.Clock.IsZero() {
-				return
-			}
-			half := time.Since(begin) / 2
-			apart := begin.Add(half).Sub(answer.Clock)
-			n.noteOffset(apart)
-			switch {
-			case apart.Abs()-half > clockMax:
-				errs[i] = fmt.Errorf("the clock of this machine is %v from that of node %s: set the clocks (NTP)", apart.Round(time.Second), others[i].Name)
-			case apart.Abs()-half > clockLog:
-				n.o.Log.Warn().Str("node", others[i].Name).Dur("apart_ms", apart).Msg("clocks are apart")
-			}
-		})
+	for i, o := range others {
+		all.Go(func() { errs[i] = n.compareClocks(ctx, o) })
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	for _, err := range errs {
+		if errors.Is(err, errClocks) {
+			return err
+		}
+	}
+	isUntrusted := func(err error) bool { return errors.Is(err, coord.ErrUntrusted) }
+	if i := slices.IndexFunc(errs, isUntrusted); i >= 0 && !slices.Contains(errs, nil) {
+		return fmt.Errorf("%w: set cluster.peers.ca, cert and key to files that troupe admin cluster cert has made for this cluster", errs[i])
+	}
+	return nil
+}
+
+// errClocks means that two clocks differ by more than clockMax.
+var errClocks = errors.New("set both clocks by NTP")
+
+// compareClocks asks a node for its time. It returns an error if the node does not answer, or errClocks.
+func (n *Node) compareClocks(ctx context.Context, o coord.Node) error {
+	for first := time.Now(); ; {
+		begin := time.Now()
+		answer, err := n.greet(ctx, o)
+		if errors.Is(err, coord.ErrUntrusted) && time.Since(first) < trustMax && Sleep(ctx, trustEvery) {
+			continue
+		}
+		if err != nil || answer.Clock.IsZero() {
+			return err
+		}
+		half := time.Since(begin) / 2
+		apart := begin.Add(half).Sub(answer.Clock)
+		n.noteOffset(apart)
+		switch {
+		case apart > clockMax+half:
+			return fmt.Errorf("the clock of this machine is %v ahead of that of node %s: %w", apart.Round(time.Second), o.Name, errClocks)
+		case -apart > clockMax+half:
+			return fmt.Errorf("the clock of this machine is %v behind that of node %s: %w", -apart.Round(time.Second), o.Name, errClocks)
+		case apart.Abs()-half > clockLog:
+			n.o.Log.Warn().Str("node", o.Name).Dur("apart_ms", apart).Msg("clocks are apart")
+		}
+		return nil
+	}
 }
 
 // takeName waits until no other process has this node's name.

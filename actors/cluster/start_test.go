@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -36,15 +37,15 @@ func TestStartIsRefused(t *testing.T) {
 		"upgrade it to": func(o *cluster.Options) {
 			o.Check = func(context.Context) error { return errors.New("etcd is too old: upgrade it to 3.5.13") }
 		},
-		"raise cluster.generation": func(o *cluster.Options) { o.Self.Resources = "other" },
+		"other queues: raise cluster.generation": func(o *cluster.Options) { o.Self.Resources = "fleets=1 queues=3" },
 	} {
 		newWorld(t, func(w *world) {
 			a := w.add("a")
-			a.options.Self.Generation, a.options.Self.Resources = 7, "hash"
+			a.options.Self.Generation, a.options.Self.Resources = 7, "fleets=1 queues=2"
 			a.renew()
 			a.start()
 			z := w.add("z")
-			z.options.Self.Generation, z.options.Self.Resources = 7, "hash"
+			z.options.Self.Generation, z.options.Self.Resources = 7, "fleets=1 queues=2"
 			change(&z.options)
 			z.renew()
 			w.refused(z, because)
@@ -60,11 +61,41 @@ func TestStartIsRefusedByAFullCoordinator(t *testing.T) {
 	})
 }
 
+// distrusted are peers that do not accept a node's certificate.
+type distrusted struct {
+	cluster.Peers
+	names string
+}
+
+func (p *distrusted) Call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
+	if strings.Contains(p.names, to.Name) {
+		return nil, fmt.Errorf("%w: node %s at %s: %w", coord.ErrUnavailable, to.Name, to.Peers, coord.ErrUntrusted)
+	}
+	return p.Peers.Call(ctx, to, q)
+}
+
+// CL-35, in part: a node whose certificate no other node accepts would be registered, and answer nobody.
+func TestStartIsRefusedForItsCertificate(t *testing.T) {
+	newWorld(t, func(w *world) {
+		_, _, _ = w.three()
+		d := w.add("d")
+		d.distrusted = "abc"
+		d.renew()
+		w.within("the refusal", w.refused(d, "the certificates do not fit: set cluster.peers.ca, cert and key to files that troupe admin cluster cert has made"), time.Second, 2*time.Second)
+		if got := w.keys(keys.Nodes()); len(got) != 3 {
+			t.Errorf("registered: %v", got)
+		}
+		d.distrusted = "ac" // another node has the wrong certificates
+		d.renew()
+		d.start()
+	})
+}
+
 func TestStartWithoutCoordinator(t *testing.T) {
 	newWorld(t, func(w *world) {
 		w.store.SetAway(true)
 		a := w.add("a")
-		w.within("the refusal", w.refused(a, "check that it runs and cluster.etcd.endpoints"), time.Minute, time.Minute+time.Second)
+		w.within("the refusal", w.refused(a, "etcd does not answer: start it, or correct cluster.etcd.endpoints"), time.Minute, time.Minute+time.Second)
 
 		a.renew()
 		w.work.Go(func() { time.Sleep(50 * time.Second); w.store.SetAway(false) })
@@ -136,7 +167,8 @@ func (c *clock) Do(ctx context.Context, q messages.Request) (any, error) {
 
 func TestClocks(t *testing.T) {
 	for apart, because := range map[time.Duration]string{
-		29 * time.Second: "", -31 * time.Second: "the clock of this machine is 31s from that of node a", 31 * time.Second: "is -31s from",
+		29 * time.Second: "", -31 * time.Second: "the clock of this machine is 31s ahead of that of node a: set both clocks by NTP",
+		31 * time.Second: "31s behind that of node a",
 	} {
 		newWorld(t, func(w *world) {
 			a := w.add("a")

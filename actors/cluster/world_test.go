@@ -52,9 +52,10 @@ type host struct {
 	node       *cluster.Node
 	dead       bool
 	frozen     bool
-	lease      func(coord.Lease)       // called for each lease; may be nil
-	registered func(incarnation int64) // called for each incarnation; may be nil
-	wrap       func(cluster.Coordinator) cluster.Coordinator
+	lease      func(coord.Lease)                             // called for each lease; may be nil
+	registered func(incarnation int64)                       // called for each incarnation; may be nil
+	wrap       func(cluster.Coordinator) cluster.Coordinator // may be nil
+	distrusted string                                        // the names of the nodes that do not accept its certificate
 }
 
 func newWorld(t *testing.T, f func(w *world)) {
@@ -89,6 +90,9 @@ func (h *host) renew() {
 	h.client, h.gate, h.dead = h.w.store.Client(), &gate{apart: h.w.apart}, false
 	o := h.options
 	o.Coordinator, o.Peers = h.gated(), &gatedPeers{h.w.net.Peers(h.name), h.gate}
+	if h.distrusted != "" {
+		o.Peers = &distrusted{o.Peers, h.distrusted}
+	}
 	if h.wrap != nil {
 		o.Coordinator = h.wrap(o.Coordinator)
 	}

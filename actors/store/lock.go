@@ -26,7 +26,7 @@ func lock(path string) (unlock func(), err error) {
 		var owner [32]byte
 		if n, _ := f.ReadAt(owner[:], 0); n > 0 && errors.Is(err, errLocked) {
 			if pid, bad := strconv.Atoi(strings.TrimSpace(string(owner[:n]))); bad == nil {
-				err = fmt.Errorf("%w: process %d", err, pid)
+				err = fmt.Errorf("%w: process %d: stop it, or name another file", err, pid)
 			}
 		}
 		return nil, err

@@ -28,6 +28,9 @@ var (
 	ErrFull = errors.New("coordinator: its database is full: free space (etcdctl compact, defrag) or raise the quota of etcd, then etcdctl alarm disarm")
 	// ErrRefused says that a node is not running: nobody listens at its address, or a different process does.
 	ErrRefused = errors.New("node: not running")
+	// ErrUntrusted says that a node and this one do not accept each other's certificates, or that only one of them has
+	// any. It comes with ErrUnavailable, and also if the other process ends during the handshake.
+	ErrUntrusted = errors.New("the certificates do not fit")
 	// ErrTooLarge says that a request exceeds the limits above or changes a key twice, and that nothing has changed.
 	ErrTooLarge = errors.New("coordinator: request beyond its limits")
 )

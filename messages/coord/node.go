@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"strings"
 	"time"
 
 	"troupe/messages"
@@ -16,7 +17,7 @@ type Node struct {
 	Protocol    Range    `json:"protocol"` // supported versions of the requests between nodes
 	Schema      Range    `json:"schema"`   // supported versions of the records
 	Generation  int64    `json:"generation,omitempty"`
-	Resources   string   `json:"resources,omitempty"` // a hash of the configured resources
+	Resources   string   `json:"resources,omitempty"` // hashes of the configured resources, as "fleets=1f2e queues=3d4c"
 	Draining    bool     `json:"draining,omitempty"`
 	Incarnation int64    `json:"-"` // revision at which the key was created; 0 means that the node is not registered
 }
@@ -29,6 +30,18 @@ type Range struct {
 
 // Overlaps reports whether two ranges have a version in common.
 func (r Range) Overlaps(o Range) bool { return r.Low <= o.High && o.Low <= r.High }
+
+// FirstDifference returns the name of the first part in which two texts in the form of Node.Resources differ.
+func FirstDifference(a, b string) string {
+	others := strings.Fields(b)
+	for i, part := range strings.Fields(a) {
+		if i >= len(others) || part != others[i] {
+			name, _, _ := strings.Cut(part, "=")
+			return name
+		}
+	}
+	return "resources"
+}
 
 // Hello asks a node for its identity. It is always answered, even by a node that has lost its coordinator or that is
 // draining.

@@ -2,10 +2,16 @@ package etcd
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -78,6 +84,9 @@ func (c *Client) Check(ctx context.Context, log zerolog.Logger) error {
 		})
 		if err != nil {
 			silent = err
+			if why := c.why(ctx, endpoint); why != nil && errors.Is(err, coord.ErrUnavailable) {
+				silent = fmt.Errorf("%w: %s: %w", coord.ErrUnavailable, endpoint, why)
+			}
 			continue
 		}
 		answers++
@@ -93,4 +102,36 @@ func (c *Client) Check(ctx context.Context, log zerolog.Logger) error {
 		return silent
 	}
 	return nil
+}
+
+// why returns why no connection to a member is possible, or nil if it is. The etcd library does not say.
+func (c *Client) why(ctx context.Context, endpoint string) error {
+	at, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.attempt)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", at.Host)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if at.Scheme != "https" {
+		return nil
+	}
+	config := &tls.Config{}
+	if c.tls != nil {
+		config = c.tls.Clone()
+	}
+	config.ServerName, config.NextProtos = at.Hostname(), []string{"h2"}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("TLS: %w", err)
+	}
+	_ = secured.SetReadDeadline(time.Now().Add(c.attempt)) // a server refuses a certificate after the handshake
+	if _, err = secured.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
 }

@@ -30,6 +30,7 @@ type Options struct {
 type Client struct {
 	attempt   time.Duration
 	endpoints []string
+	tls       *tls.Config
 	calls     *clientv3.Client // connected to one endpoint
 	watches   *clientv3.Client // a second connection, because large responses would delay events on a shared one (S13)
 
@@ -39,7 +40,7 @@ type Client struct {
 
 // Open creates a client. Only if a user is configured, it waits for etcd, at most until ctx ends.
 func Open(ctx context.Context, o Options) (*Client, error) {
-	c := &Client{attempt: cmp.Or(o.Attempt, time.Second), endpoints: o.Endpoints, at: rand.IntN(max(1, len(o.Endpoints)))}
+	c := &Client{attempt: cmp.Or(o.Attempt, time.Second), endpoints: o.Endpoints, tls: o.TLS, at: rand.IntN(max(1, len(o.Endpoints)))}
 	config := clientv3.Config{
 		Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password, Logger: zap.NewNop(),
 		DialTimeout: 2 * c.attempt, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
@@ -70,7 +71,7 @@ func connect(ctx context.Context, config clientv3.Config) (*clientv3.Client, err
 		select {
 		case <-time.After(config.BackoffWaitBetween):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("no member answers: check that etcd runs, and its endpoints: %w", err)
+			return nil, fmt.Errorf("no member answers: check that etcd runs, and cluster.etcd.endpoints: %w", err)
 		}
 	}
 }

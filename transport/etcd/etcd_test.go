@@ -2,10 +2,15 @@ package etcd
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,7 +118,7 @@ func TestASilentMember(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = silent.Close() })
 	c := client(t, Options{Endpoints: []string{"http://" + silent.Addr().String(), m[0].Client()}, Attempt: time.Second})
-	c.moveFrom(1) // if the client has chosen the member that answers
+	c.moveFrom(1)                                                    // if the client has chosen the member that answers
 	limited, cancel := context.WithTimeout(t.Context(), time.Second) // as callers do
 	defer cancel()
 	if _, err := c.Read(limited, coord.Query{Key: "x"}); err == nil {
@@ -352,5 +357,42 @@ func TestRefusedMembers(t *testing.T) {
 		t.Error("one of three serves alone")
 	} else {
 		t.Logf("no majority: %v", err)
+	}
+}
+
+// CL-35, in part: why no connection to a member is possible.
+func TestWhyAMemberDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	plain, secured, asks := httptest.NewServer(nil), httptest.NewUnstartedServer(nil), httptest.NewUnstartedServer(nil)
+	asks.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	for _, s := range []*httptest.Server{plain, secured, asks} {
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		if s.EnableHTTP2 = s != plain; s.EnableHTTP2 {
+			s.StartTLS()
+		}
+		t.Cleanup(s.Close)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(asks.Certificate())
+	nobody := port(t)
+	for _, c := range []struct {
+		endpoint, want string
+		config         *tls.Config
+	}{
+		{"http://" + nobody, "connection refused", nil}, {"https://" + nobody, "connection refused", nil},
+		{plain.URL, "", nil}, {strings.Replace(plain.URL, "http", "https", 1), "TLS: tls: first record does not look like a TLS handshake", nil},
+		{secured.URL, "certificate signed by unknown authority", nil}, {asks.URL, "certificate required", &tls.Config{RootCAs: roots}},
+	} {
+		got := ""
+		if err := client(t, Options{Endpoints: []string{c.endpoint}, TLS: c.config, Attempt: patience}).why(t.Context(), c.endpoint); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s: %q, want %q", c.endpoint, got, c.want)
+		}
+	}
+	c := client(t, Options{Endpoints: []string{"http://" + nobody}, Attempt: time.Second})
+	if err := c.Check(t.Context(), zerolog.Nop()); !errors.Is(err, coord.ErrUnavailable) || !strings.Contains(err.Error(), nobody) {
+		t.Error(err)
 	}
 }

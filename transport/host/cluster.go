@@ -105,7 +105,7 @@ func (h *Host) join(o Options) (err error) {
 	wire := peers.Options{Node: n.name, Network: o.Network, Count: h.count, Log: o.Log}
 	if c.Peers.CA != "" {
 		if wire.Certs, err = peers.LoadCerts(c.Name, n.name, peers.Files{CA: c.Peers.CA, Cert: c.Peers.Cert, Key: c.Peers.Key}, o.Log); err != nil {
-			return fmt.Errorf("host: cluster.peers: %w", err)
+			return fmt.Errorf("host: cluster.peers: %w: troupe admin cluster cert makes these files", err)
 		}
 	}
 	n.client, n.server = peers.NewClient(wire), peers.NewServer(wire, n)
@@ -437,6 +437,9 @@ func (n *clusterNode) awaitTerm(ctx context.Context) error {
 		}
 	}
 }
+
+// Leased implements actors.Members.
+func (n *clusterNode) Leased() bool { return n.self.Leased() }
 
 // WithRoom implements actors.Members.
 func (n *clusterNode) WithRoom(f messages.FleetID, location string) []coord.Node {

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +23,12 @@ import (
 
 // Cluster makes the host a node of a cluster, which has one service API over several hosts.
 type Cluster struct {
-	Name       string  `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
-	Node       string  `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
-	Generation int     `config:"generation"` // of the configured fleets, aliases and scripts; a higher one replaces them in the whole cluster
-	Etcd       EtcdUse `config:"etcd"`
-	Peers      Peers   `config:"peers"`
+	Name       string   `config:"name"`       // the same on all nodes: letters, digits and hyphens; empty: the host is alone
+	Node       string   `config:"node"`       // unique name of this node, the same after a restart: letters, digits and hyphens; empty: the name of the machine
+	Locations  []string `config:"locations"`  // where this node runs game sessions, of region and locations; empty: all of them
+	Generation int      `config:"generation"` // of the configured fleets, aliases and scripts; a higher one replaces them in the whole cluster
+	Etcd       EtcdUse  `config:"etcd"`
+	Peers      Peers    `config:"peers"`
 }
 
 // EtcdUse is the coordinator of a cluster.
@@ -49,9 +52,13 @@ type Peers struct {
 	Key       string `config:"key"`       // private key of cert, PEM; only its owner may have access
 }
 
-func (v *checks) cluster(c *Cluster) {
+func (v *checks) cluster(all *Config) {
+	c := &all.Cluster
 	if c.Name == "" {
 		return
+	}
+	for _, l := range c.Locations {
+		v.that("cluster.locations", slices.Contains(all.allLocations(), l), "must be region or one of locations: "+l+" is not")
 	}
 	v.err("cluster.name", coord.CheckName("cluster", c.Name))
 	if c.Node != "" {
@@ -60,20 +67,35 @@ func (v *checks) cluster(c *Cluster) {
 	v.that("cluster.generation", c.Generation >= 1, "must be at least 1")
 	v.that("cluster.etcd.endpoints", len(c.Etcd.Endpoints) > 0, "must name the members of etcd: troupe etcd runs one")
 	for _, e := range c.Etcd.Endpoints {
-		v.that("cluster.etcd.endpoints", strings.HasPrefix(e, "http://") || strings.HasPrefix(e, "https://"), "must be URLs: http://127.0.0.1:2379, or https and a host")
+		u, err := url.Parse(e)
+		v.that("cluster.etcd.endpoints", err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && onLoopback(u.Hostname())),
+			"must be URLs: http://127.0.0.1:2379, or https and the address of another machine")
 	}
 	v.that("cluster.etcd.compact", c.Etcd.Compact == 0 || c.Etcd.Compact >= time.Minute, "must be at least 1m, or 0")
 	v.addr("cluster.peers.addr", c.Peers.Addr)
 	if host, _, err := net.SplitHostPort(c.Peers.Addr); err == nil {
 		ip, _ := netip.ParseAddr(host)
-		v.that("cluster.peers.addr", c.Peers.CA != "" || ip.IsLoopback() || host == "localhost", "must be on loopback without cluster.peers.ca, cert and key")
+		v.that("cluster.peers.addr", c.Peers.CA != "" || onLoopback(host),
+			"needs cluster.peers.ca, cert and key, which troupe admin cluster cert makes; without them it must be on loopback")
 		v.that("cluster.peers.advertise", c.Peers.Advertise != "" || host != "" && !ip.IsUnspecified(), "must be set if cluster.peers.addr names no address")
 	}
 	v.that("cluster.peers.ca", (c.Peers.CA == "") == (c.Peers.Cert == "") && (c.Peers.Cert == "") == (c.Peers.Key == ""), "goes with cert and key")
 }
 
+func onLoopback(host string) bool {
+	ip, _ := netip.ParseAddr(host)
+	return ip.IsLoopback() || host == "localhost"
+}
+
 // locationNames returns the names of the locations that this host serves.
 func (c *Config) locationNames() []string {
+	if len(c.Cluster.Locations) > 0 {
+		return c.Cluster.Locations
+	}
+	return c.allLocations()
+}
+
+func (c *Config) allLocations() []string {
 	all := []string{c.Region}
 	for _, l := range c.Locations {
 		if l.Name != c.Region {
@@ -83,14 +105,24 @@ func (c *Config) locationNames() []string {
 	return all
 }
 
-// resourcesHash returns a hash of the configured resources that the nodes of a cluster share.
+// resourcesHash returns hashes of the configured resources that the nodes of a cluster share (see coord.Node).
 func (c *Config) resourcesHash() string {
-	text, err := json.Marshal([]any{c.Region, c.Account, c.Locations, c.Fleets, c.Aliases, c.Queues, c.Matchmaking})
-	if err != nil {
-		panic(err) // a bug: these values always encode
+	var all []string
+	for _, section := range []struct {
+		name  string
+		value any
+	}{
+		{"region", c.Region}, {"account", c.Account}, {"locations", c.Locations}, {"fleets", c.Fleets}, {"aliases", c.Aliases}, {"queues", c.Queues},
+		{"matchmaking", c.Matchmaking},
+	} {
+		text, err := json.Marshal(section.value)
+		if err != nil {
+			panic(err) // a bug: these values always encode
+		}
+		sum := sha256.Sum256(text)
+		all = append(all, section.name+"="+hex.EncodeToString(sum[:8]))
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	return strings.Join(all, " ")
 }
 
 const keyFileMax = 64 << 10 // bytes

@@ -402,7 +402,7 @@ func Defaults() Config {
 		Queues:      []Queue{defaultQueue()},
 		Matchmaking: defaultMatchmaking(),
 		Store:       Store{Memory: true},
-		Cluster:     Cluster{Generation: 1, Etcd: EtcdUse{Endpoints: []string{}, Compact: 10 * time.Minute}, Peers: Peers{Addr: "127.0.0.1:33480"}},
+		Cluster:     Cluster{Locations: []string{}, Generation: 1, Etcd: EtcdUse{Endpoints: []string{}, Compact: 10 * time.Minute}, Peers: Peers{Addr: "127.0.0.1:33480"}},
 		Events:      Events{Sinks: []EventSink{}},
 		Reconnect: Reconnect{
 			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "gap", StockAmbiguous: "resend", Acknowledge: true,

@@ -50,7 +50,7 @@ func (c *Config) Validate() error {
 	v.that("reconnect.stockAmbiguous", c.Reconnect.StockAmbiguous == "resend" || c.Reconnect.StockAmbiguous == "skip", "must be resend or skip")
 	v.that("reconnect.queueBytesAll", c.Reconnect.QueueBytesAll >= 0, "must not be negative")
 	v.that("reconnect.takeover", c.Reconnect.Takeover == "now" || c.Reconnect.Takeover == "refuse", "must be now or refuse")
-	v.cluster(&c.Cluster)
+	v.cluster(c)
 	v.session(&c.Session)
 	v.limits(&c.Limits)
 	v.proxies("api.proxies", c.API.Proxies)

@@ -274,6 +274,9 @@ func (c *Client) dial(ctx context.Context, at place) (net.Conn, error) {
 		if err = secured.HandshakeContext(ctx); err == nil {
 			return secured, nil
 		}
+		if ctx.Err() == nil && !errors.Is(err, errOther) {
+			err = fmt.Errorf("%w: %w", coord.ErrUntrusted, err)
+		}
 	} else if err = errPlain; loopback(conn.RemoteAddr()) {
 		return conn, nil
 	}
@@ -290,7 +293,7 @@ func ready(ctx context.Context, calls *grpc.ClientConn) error {
 		case state == connectivity.Ready:
 			return nil
 		case state == connectivity.TransientFailure || state == connectivity.Shutdown:
-			return errors.New("it closed the connection: does it accept the certificate of this node?")
+			return fmt.Errorf("%w: it closed the connection", coord.ErrUntrusted)
 		case !calls.WaitForStateChange(ctx, state):
 			return ctx.Err()
 		}

@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors/cluster/clustertest"
 	"troupe/messages"
+	"troupe/messages/coord"
 	"troupe/transport"
 )
 
@@ -25,5 +26,18 @@ func TestConformanceOnSockets(t *testing.T) {
 				return newPlace(t, settings(t, system, true), l.Addr().String(), d)
 			})
 		})
+	}
+}
+
+// One node has certificates, and another one on the same machine has none.
+func TestOnlyOneHasCertificates(t *testing.T) {
+	with, without := settings(t, system, true), settings(t, system, false)
+	for what, c := range map[string]struct{ client, server Options }{
+		"the server": {without.a, with.b}, "the client": {with.a, without.b},
+	} {
+		b := start(t, c.server, nothing, "127.0.0.1:0", 7)
+		err := hello(t, client(t, c.client), node("b", b.addr))
+		wants(t, what, err, coord.ErrUnavailable)
+		wants(t, what, err, coord.ErrUntrusted)
 	}
 }
