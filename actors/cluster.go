@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -94,6 +95,9 @@ const (
 
 // Do implements messages.Doer.
 func (c *Cluster) Do(ctx context.Context, q messages.Request) (any, error) {
+	if messages.ReplayKey(ctx) == "" && ForLeader(q) { // a key for the attempts that askLeader makes at several leaders
+		ctx = messages.WithReplayKey(ctx, rand.Text())
+	}
 	q = messages.WithID(q, c.callID(ctx))
 	switch q := q.(type) {
 	case messages.CreateGameSession:

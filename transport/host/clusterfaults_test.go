@@ -160,6 +160,22 @@ func TestSeatsAtAHostThatDrains(t *testing.T) {
 	})
 }
 
+// The leader drains while it commits a placement, whose answer is lost. The host that was called asks the next leader,
+// which knows the call, although the caller has sent no invocation id.
+func TestAPlacementThatADrainingLeaderHasCommitted(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		lead := leader(c)
+		c.clients[lead].SetFaults(clustertest.Faults{Answers: true})
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			c.all[lead].Drain(c.Context())
+		}()
+		p := asked(c, (lead+1)%3, messages.StartPlacement{ID: "p", Queue: "queue-dev", MaxPlayers: 2})
+		assert.Equal(c, "placement", p.Request.ID, "p")
+		assert.Equal(c, "end", c.ends((lead+2)%3, "p"), messages.PlacementFulfilled)
+	})
+}
+
 // script returns an uploaded script whose exports have a text more.
 func (c *hosts) script(more string) []byte {
 	zip, err := (&bundle.Bundle{Files: map[string][]byte{"main.js": []byte("exports.ssExports = {init() {}, onProcessStarted: () => true, " + strings.TrimSpace(more) + "}")}}).Zip()
