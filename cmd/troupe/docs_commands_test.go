@@ -88,7 +88,7 @@ var documented = map[string][]command{
 	"nodes": {
 		{text: "troupe dev --nodes 3", host: true},
 		{text: "troupe client --bots 12 --duration 10s", want: `^bots 12, failed 0, connections lost 0`},
-		{text: "troupe admin nodes", want: `^dev-3 +live +\S+ +us-east-1 `},
+		{text: "troupe admin nodes", want: `^dev-3 +live +\S+ +all `},
 		{text: "troupe admin sessions --status ACTIVE", want: `^fleet-dev/gsess-.* ACTIVE .* dev-[123] `},
 		{text: "troupe top --once", want: `  3 nodes$`},
 		{text: "troupe admin drain dev-3", want: `^dev-3 is draining: `},

@@ -395,7 +395,7 @@ func theConsoleAnswersAsDocumented(t *testing.T) {
 
 // clusterAnswers compares the answers that only a cluster has, some of them while one node is silent.
 func clusterAnswers(t *testing.T, doc *openAPI, compare func(op string, a answered)) {
-	c := hostsOf(t, 2, func(*Options) {})
+	c := hostsOf(t, 2, func(o *Options) { o.Config.Cluster.Locations = []string{o.Config.Region} })
 	leader, other := c.all[0], c.all[1]
 	if other.node.self.View().Leads {
 		leader, other = other, leader
