@@ -55,6 +55,7 @@ type Node struct {
 	view   atomic.Pointer[View]
 	waits  atomic.Int32 // number of calls of Leader that wait
 	reach  reach
+	paths  paths
 	leased atomic.Pointer[time.Time] // end of the time for which the lease is certain
 	offset atomic.Int64              // see ClockOffset
 	meta   atomic.Pointer[meta]      // nil until Start has read the record
@@ -90,7 +91,7 @@ func New(o Options) *Node {
 		o.Reap = func(context.Context, int64, coord.Node) error { return nil }
 	}
 	o.Seed, o.TTL, o.ReapAfter = cmp.Or(o.Seed, rand.Uint64()), cmp.Or(o.TTL, 6*time.Second), cmp.Or(o.ReapAfter, 15*time.Second)
-	n := &Node{o: o, keys: coord.KeysOf(o.Cluster), kick: make(chan struct{}, 1)}
+	n := &Node{o: o, paths: paths{broken: map[string]bool{}}, keys: coord.KeysOf(o.Cluster), kick: make(chan struct{}, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.self = o.Self
 	n.roster = roster{reapAfter: o.ReapAfter, members: map[string]*known{}, loads: map[string]coord.Load{}}
@@ -149,7 +150,7 @@ func (n *Node) ClusterID() string {
 	return ""
 }
 
-// Do answers coord.Hello and coord.Reach, also before Start.
+// Do answers coord.Hello, coord.Reach and coord.Detour, also before Start.
 func (n *Node) Do(ctx context.Context, q messages.Request) (any, error) {
 	switch q := q.(type) {
 	case coord.Hello:
@@ -158,6 +159,8 @@ func (n *Node) Do(ctx context.Context, q messages.Request) (any, error) {
 	case coord.Reach:
 		q.Node.Incarnation = q.Incarnation
 		return coord.Reached{Outcome: n.find(ctx, q.Node)}, nil
+	case coord.Detour:
+		return n.pass(ctx, q)
 	}
 	return nil, messages.Errorf(messages.InvalidRequest, "a node does not answer a %T", q)
 }

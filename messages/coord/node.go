@@ -67,6 +67,20 @@ type Reach struct {
 // Reached is the answer to Reach.
 type Reached struct{ Outcome Outcome }
 
+// Detour asks a node to pass a request on to another node, which its sender does not reach.
+type Detour struct {
+	messages.ToThisHost[Detoured]
+	To      Node
+	Request string // name of the request
+	Body    []byte // the encoded request
+}
+
+// Detoured is the answer to Detour. Body is the encoded answer if the Outcome is Answered.
+type Detoured struct {
+	Outcome Outcome
+	Body    []byte
+}
+
 // Outcome is the outcome of an attempt to reach a node.
 type Outcome uint8
 

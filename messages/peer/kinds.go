@@ -11,7 +11,7 @@ import (
 // kinds contains all requests, by name. It also contains requests that concern only the node that answers them, because
 // an operator may drain or inspect a node other than the one that receives the command.
 var kinds = named(
-	of[coord.Hello](), of[coord.Reach](), of[coord.AskConsole](), of[coord.FollowEvents](), of[coord.ReadLog](),
+	of[coord.Hello](), of[coord.Reach](), of[coord.Detour](), of[coord.AskConsole](), of[coord.FollowEvents](), of[coord.ReadLog](),
 
 	of[messages.ReportFleets](), of[messages.ChargeCreator](),
 	of[messages.StartMatchBackfill](), of[messages.FillGameSession](),

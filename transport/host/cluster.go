@@ -221,7 +221,7 @@ func (n *clusterNode) close() {
 // Do implements messages.Doer for the requests of other nodes.
 func (n *clusterNode) Do(ctx context.Context, q messages.Request) (any, error) {
 	switch q.(type) {
-	case coord.Hello, coord.Reach:
+	case coord.Hello, coord.Reach, coord.Detour:
 		return n.self.Do(ctx, q)
 	}
 	if answer, done, err := n.answer(ctx, q); done {
@@ -510,7 +510,7 @@ func (n *clusterNode) options(generation int) *actors.ClusterOptions {
 	if n == nil {
 		return nil
 	}
-	return &actors.ClusterOptions{Node: n.name, Generation: int64(generation), Members: n, Peers: n.client, IDs: n.ids}
+	return &actors.ClusterOptions{Node: n.name, Generation: int64(generation), Members: n, Peers: n.self, IDs: n.ids}
 }
 
 // doer returns the Doer that answers the callers of the service API.

@@ -125,7 +125,7 @@ func callNode[A any](ctx context.Context, n *clusterNode, name string, q message
 	if m == nil {
 		return a, messages.Errorf(messages.NotFound, "node %s is not known", name)
 	}
-	answer, err := n.client.Call(ctx, m.Node, q)
+	answer, err := n.self.Call(ctx, m.Node, q)
 	var refusal *messages.Error
 	if err != nil && !errors.As(err, &refusal) {
 		return a, messages.Errorf(messages.Unavailable, "node %s does not answer: it is %v", name, m.State)
