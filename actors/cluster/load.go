@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"time"
 
 	"troupe/messages/coord"
@@ -9,12 +10,18 @@ import (
 
 const (
 	loadSoon = time.Second      // minimum time between two writes of a load
-	loadLate = 30 * time.Second // delay until a small difference is written
+	loadLate = 30 * time.Second // maximum delay until a small difference is written
 )
 
-// nextLoad returns how long to wait until a load is written. ok is false if it is already written. A newly registered
-// node has not written a load.
-func nextLoad(written, now *coord.Load, since time.Duration) (wait time.Duration, ok bool) {
+// lateFor returns a node's own delay until it writes a small difference. Nodes whose loads change together must not all
+// write in the same second, as each write reaches every node.
+func lateFor(random *rand.Rand) time.Duration {
+	return loadLate/2 + time.Duration(random.Int64N(int64(loadLate/2)))
+}
+
+// nextLoad returns how long to wait until a load is written: late, for a small difference. ok is false if it is already
+// written. A newly registered node has not written a load.
+func nextLoad(written, now *coord.Load, since, late time.Duration) (wait time.Duration, ok bool) {
 	switch {
 	case now == nil:
 		return 0, false
@@ -25,7 +32,7 @@ func nextLoad(written, now *coord.Load, since time.Duration) (wait time.Duration
 	case differs(written, now):
 		return max(0, loadSoon-since), true
 	}
-	return max(0, loadLate-since), true
+	return max(0, late-since), true
 }
 
 // differs reports whether the room of any fleet changes between zero and more, or changes by at least an eighth.

@@ -93,7 +93,7 @@ func New(o Options) *Node {
 	o.Seed, o.TTL, o.ReapAfter = cmp.Or(o.Seed, rand.Uint64()), cmp.Or(o.TTL, 6*time.Second), cmp.Or(o.ReapAfter, 15*time.Second)
 	n := &Node{o: o, paths: paths{broken: map[string]bool{}}, keys: coord.KeysOf(o.Cluster), kick: make(chan struct{}, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.self = o.Self
+	n.self, n.reg.late = o.Self, lateFor(n.random(1))
 	n.roster = roster{reapAfter: o.ReapAfter, members: map[string]*known{}, loads: map[string]coord.Load{}}
 	n.view.Store(&View{Self: n.self, replaced: make(chan struct{})})
 	return n

@@ -67,8 +67,25 @@ func TestNextLoad(t *testing.T) {
 		{"a fleet less, without room", room(1, 0), room(1), 0, "30s true"},
 		{"players", &coord.Load{Players: 1}, &coord.Load{Players: 900}, time.Minute, "0s true"},
 	} {
-		if wait, ok := nextLoad(c.written, c.now, c.since); fmt.Sprint(wait, ok) != c.want {
+		if wait, ok := nextLoad(c.written, c.now, c.since, loadLate); fmt.Sprint(wait, ok) != c.want {
 			t.Errorf("%s: %v %v, want %s", c.what, wait, ok, c.want)
+		}
+	}
+}
+
+func TestNodesWriteSmallDifferencesAtDifferentTimes(t *testing.T) {
+	count := map[time.Duration]int{}
+	for seed := range uint64(1000) {
+		n := New(Options{Seed: seed + 1})
+		defer n.cancel()
+		if late := n.reg.late; late < loadLate/2 || late >= loadLate {
+			t.Fatal("seed", seed, late)
+		}
+		count[n.reg.late.Truncate(time.Second)]++
+	}
+	for second, nodes := range count {
+		if len(count) != 15 || nodes > 100 {
+			t.Errorf("%d of 1000 nodes write after %v, in one of %d seconds", nodes, second, len(count))
 		}
 	}
 }

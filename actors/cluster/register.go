@@ -16,8 +16,9 @@ type registration struct {
 	draining bool      // value in the written registration
 	players  string    // the same
 	load     *coord.Load
-	loaded   time.Time // when load was last written
-	refused  bool      // see Node.refused
+	loaded   time.Time     // when load was last written
+	late     time.Duration // see lateFor
+	refused  bool          // see Node.refused
 }
 
 // errTaken means that another process is registered under this node's name.
@@ -88,7 +89,7 @@ func (n *Node) step(ctx context.Context) (wait time.Duration, err error) {
 		}
 		n.reg.draining, n.reg.players = self.Draining, self.Players
 	}
-	switch until, due := nextLoad(n.reg.load, load, time.Since(n.reg.loaded)); {
+	switch until, due := nextLoad(n.reg.load, load, time.Since(n.reg.loaded), n.reg.late); {
 	case !due:
 	case until > 0:
 		wait = min(wait, until)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -192,19 +193,21 @@ func (r *roster) reaped(n coord.Node, now time.Time) {
 
 // view returns the view of a node. It removes members that have been gone for rememberFor.
 func (r *roster) view(self coord.Node, now time.Time) *View {
-	v := &View{Self: self, Term: r.term, Revision: r.revision, vacant: r.term == 0, replaced: make(chan struct{})}
 	for name, m := range r.members {
 		if (m.State == Suspect || m.State == Lost) && now.Sub(m.Since) >= rememberFor {
 			delete(r.members, name)
-			continue
 		}
-		shown := m.Member
-		if shown.State == Live {
-			shown.Load = r.loads[name]
-		}
-		v.Members = append(v.Members, shown)
 	}
-	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	names := slices.Sorted(maps.Keys(r.members))
+	v := &View{
+		Members: make([]Member, len(names)), Self: self, Term: r.term, Revision: r.revision, vacant: r.term == 0, replaced: make(chan struct{}),
+	}
+	for i, name := range names {
+		v.Members[i] = r.members[name].Member
+		if v.Members[i].State == Live {
+			v.Members[i].Load = r.loads[name]
+		}
+	}
 	if m := v.Member(r.lead.Node); m != nil && m.State == Live && m.Incarnation == r.lead.Incarnation {
 		v.Leader, v.Leads = m.Name, r.lead == coord.Lead{Node: self.Name, Incarnation: self.Incarnation}
 	} else {
