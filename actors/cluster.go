@@ -25,8 +25,8 @@ type Members interface {
 	// Leader returns the node that leads. If there is none, it waits for one until ctx is done. It returns an error if
 	// there will be none. self says that this node leads.
 	Leader(ctx context.Context) (leader coord.Node, self bool, err error)
-	// Leased reports whether this node, if it leads, is certainly the only one. It returns false if the coordinator has
-	// not answered for some seconds.
+	// Leased reports whether this node leads and is certainly the only one. It returns false if the coordinator has not
+	// answered for some seconds.
 	Leased() bool
 	// WithRoom returns the nodes with room for a game session of a fleet in a location, in the order in which to try
 	// them. A node with an empty name is this node.
@@ -146,10 +146,13 @@ func (c *Cluster) Send(q messages.Request, reply func(any, error)) {
 // may have been created a moment ago, so read waits for the copy to catch up and tries again.
 func (c *Cluster) read(ctx context.Context, q messages.Request) (any, error) {
 	answer, err := c.local.Do(ctx, q)
-	if (isCode(err, messages.NotFound) || lacks(q, answer)) && c.members.Synced(ctx) == nil {
-		return c.local.Do(ctx, q)
+	if !isCode(err, messages.NotFound) && !lacks(q, answer) {
+		return answer, err
 	}
-	return answer, err
+	if err := c.members.Synced(ctx); err != nil { // another node may have created it
+		return nil, messages.Errorf(messages.Internal, "%v", err)
+	}
+	return c.local.Do(ctx, q)
 }
 
 // lacks reports whether the answer to a FleetQuery does not have all requested fleets.
@@ -328,13 +331,19 @@ func (c *Cluster) create(ctx context.Context, id messages.FleetID, alias message
 			}
 		}
 	}
-	if err != nil && charged {
+	if charged && refused(err) {
 		refund, cancel := context.WithTimeout(c.ctx, decideMax) // c.ctx, because the caller may have disconnected
 		defer cancel()
 		charge.Refund = true
 		_, _ = c.toLeader(refund, charge)
 	}
 	return answer, err
+}
+
+// refused reports whether an error says for certain that nothing was created.
+func refused(err error) bool {
+	var refusal *messages.Error
+	return errors.As(err, &refusal) && !errors.Is(err, coord.ErrUnknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // created finds the node that has the game session of a token. That node answers the request. there is false if no node
@@ -422,18 +431,13 @@ func (c *Cluster) fleet(ctx context.Context, id messages.FleetID, alias messages
 		}
 		id = a.FleetID
 	}
-	for range 2 {
-		answer, err := c.local.Do(ctx, messages.FleetQuery{})
-		if err != nil {
-			return nil, err
-		}
-		all := answer.([]*messages.Fleet)
-		if i := slices.IndexFunc(all, func(f *messages.Fleet) bool { return f.ID == id }); i >= 0 {
-			return all[i], nil
-		}
-		if err := c.members.Synced(ctx); err != nil {
-			return nil, messages.Errorf(messages.Internal, "%v", err)
-		}
+	answer, err := c.read(ctx, messages.FleetQuery{With: []messages.FleetID{id}})
+	if err != nil {
+		return nil, err
+	}
+	all := answer.([]*messages.Fleet)
+	if i := slices.IndexFunc(all, func(f *messages.Fleet) bool { return f.ID == id }); i >= 0 {
+		return all[i], nil
 	}
 	return nil, messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
 }

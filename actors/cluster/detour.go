@@ -24,43 +24,58 @@ type paths struct {
 
 // Call implements Peers. While the path to a node is broken, its calls go through a third node (cluster.md 6.3). A path
 // counts as broken from a call without an answer on, if no Hello is answered either, until one is.
-func (n *Node) Call(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
+func (n *Node) Call(ctx context.Context, to coord.Node, q messages.Request) (answer any, err error) {
 	if n.paths.isBroken(to.Name) {
-		if third, found := n.third(to); found {
-			return n.around(ctx, third, to, q)
+		if answer, err = n.around(ctx, to, q); !errors.Is(err, errNoDetour) {
+			return answer, err
 		}
 	}
-	answer, err := n.o.Peers.Call(ctx, to, q)
+	answer, err = n.o.Peers.Call(ctx, to, q)
 	var refusal *messages.Error
 	if err == nil || errors.As(err, &refusal) || errors.Is(err, coord.ErrRefused) || errors.Is(err, coord.ErrUntrusted) {
 		return answer, err
 	}
 	n.doubt(to)
-	if third, found := n.third(to); found && errors.Is(err, coord.ErrUnavailable) {
-		return n.around(ctx, third, to, q)
+	if errors.Is(err, coord.ErrUnavailable) {
+		if answer, passed := n.around(ctx, to, q); !errors.Is(passed, errNoDetour) {
+			return answer, passed
+		}
 	}
-	return answer, err
+	return nil, err
 }
 
+// errNoDetour means that no third node has passed a request on.
+var errNoDetour = errors.New("no detour")
+
 // around sends a request through a third node.
-func (n *Node) around(ctx context.Context, third, to coord.Node, q messages.Request) (any, error) {
+func (n *Node) around(ctx context.Context, to coord.Node, q messages.Request) (any, error) {
 	name, body, err := peer.Encode(q)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := n.o.Peers.Call(ctx, third, coord.Detour{To: to, Request: name, Body: body})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	for _, third := range n.thirds(to) {
+		answer, err := n.o.Peers.Call(ctx, third, coord.Detour{To: to, Request: name, Body: body})
+		var refusal *messages.Error
+		if errors.As(err, &refusal) || errors.Is(err, coord.ErrRefused) {
+			continue
+		}
+		if err != nil {
+			n.doubt(third)
+		}
+		passed, _ := answer.(coord.Detoured)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, coord.ErrUnavailable):
+			continue
+		case passed.Outcome == coord.Answered:
+			return peer.DecodeAnswer(q, passed.Body)
+		case passed.Outcome == coord.Refused:
+			return nil, fmt.Errorf("%w: node %s through %s", coord.ErrRefused, to.Name, third.Name)
+		}
+		return nil, fmt.Errorf("%w: node %s through %s", coord.ErrUnknown, to.Name, third.Name)
 	}
-	switch passed, _ := answer.(coord.Detoured); {
-	case err != nil: // the third node may have passed the request on
-		return nil, fmt.Errorf("%w: node %s through %s: %w", coord.ErrUnknown, to.Name, third.Name, err)
-	case passed.Outcome == coord.Answered:
-		return peer.DecodeAnswer(q, passed.Body)
-	case passed.Outcome == coord.Refused:
-		return nil, fmt.Errorf("%w: node %s through %s", coord.ErrRefused, to.Name, third.Name)
-	}
-	return nil, fmt.Errorf("%w: node %s through %s", coord.ErrUnknown, to.Name, third.Name)
+	return nil, errNoDetour
 }
 
 // pass sends a request of a node that does not reach its target.
@@ -83,16 +98,15 @@ func (n *Node) pass(ctx context.Context, d coord.Detour) (coord.Detoured, error)
 	return coord.Detoured{Outcome: coord.Silent}, nil
 }
 
-// third returns a node through which another one may be reached.
-func (n *Node) third(to coord.Node) (third coord.Node, found bool) {
-	members := n.View().Members
-	for _, i := range rand.Perm(len(members)) {
-		m := members[i]
+// thirds returns the nodes through which another one may be reached, in random order.
+func (n *Node) thirds(to coord.Node) (all []coord.Node) {
+	for _, m := range n.View().Members {
 		if (m.State == Live || m.State == Adrift) && m.Name != to.Name && m.Name != n.o.Self.Name && !n.paths.isBroken(m.Name) {
-			return m.Node, true
+			all = append(all, m.Node)
 		}
 	}
-	return third, false
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
 }
 
 func (p *paths) isBroken(name string) bool {

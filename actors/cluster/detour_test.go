@@ -10,6 +10,28 @@ import (
 	"troupe/messages/coord"
 )
 
+// A third node that is silent costs one call: the next goes through another one.
+func TestASilentThirdNode(t *testing.T) {
+	newWorld(t, func(w *world) {
+		a, b, c := w.three()
+		w.add("d").start()
+		time.Sleep(time.Second)
+		w.between("a", "b", true)
+		w.between("a", "c", true)
+		to := b.node.View().Self
+		silent := 0
+		for range 20 {
+			if _, err := a.node.Call(w.Context(), to, coord.Reach{Node: c.node.View().Self, Incarnation: c.node.View().Self.Incarnation}); err != nil {
+				silent++
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if silent > 2 {
+			w.Errorf("%d of 20 calls were not answered", silent)
+		}
+	})
+}
+
 // Calls to a node go through a third one while the path to it is broken, also those of a caller who waits for a second
 // only. They go straight again when the path is whole. A change is passed on once.
 func TestDetours(t *testing.T) {
@@ -46,7 +68,7 @@ func TestDetours(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		want("through c again", time.Second, 0)
 		refusal := &messages.Error{Code: messages.InvalidRequest}
-		if _, err := a.node.Call(w.Context(), to, coord.Detour{To: to, Request: "Detour", Body: []byte("{}")}); !errors.Is(err, refusal) {
+		if _, err := a.node.Call(w.Context(), c.node.View().Self, coord.Detour{To: to, Request: "Detour", Body: []byte("{}")}); !errors.Is(err, refusal) {
 			w.Errorf("two detours: %v", err)
 		}
 		w.between("a", "b", false)

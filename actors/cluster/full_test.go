@@ -105,6 +105,18 @@ func TestCutOff(t *testing.T) {
 		c.client.SetFaults(clustertest.Faults{Requests: true})
 		wait(4*time.Second, false)
 		wait(10*time.Second, true)
+		a.client.SetFaults(clustertest.Faults{Requests: true})
+		for range 3 { // the coordinator is slow: now and then it answers
+			time.Sleep(5 * time.Second)
+			b.client.SetFaults(clustertest.Faults{Requests: true})
+			time.Sleep(5 * time.Second)
+			b.client.SetFaults(clustertest.Faults{})
+			time.Sleep(3 * time.Second)
+			if a.node.CutOff() || c.node.CutOff() {
+				t.Error("cut off, while no node reaches the coordinator all the time")
+			}
+		}
+		a.client.SetFaults(clustertest.Faults{})
 		w.store.SetAway(true)
 		wait(15*time.Second, false)
 		w.store.SetAway(false)

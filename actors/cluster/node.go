@@ -134,7 +134,9 @@ func (n *Node) Start(ctx context.Context) error {
 
 // Close ends the node: its term, its registration and its goroutines.
 func (n *Node) Close() {
+	n.paths.mu.Lock() // no further work begins (see doubt)
 	n.cancel()
+	n.paths.mu.Unlock()
 	n.work.Wait()
 	n.left.Do(n.leave)
 }
@@ -155,7 +157,7 @@ func (n *Node) Do(ctx context.Context, q messages.Request) (any, error) {
 	switch q := q.(type) {
 	case coord.Hello:
 		self := n.View().Self
-		return coord.HelloAnswer{Node: self, Incarnation: self.Incarnation, Clock: time.Now(), Coordinator: n.reach.now()}, nil
+		return coord.HelloAnswer{Node: self, Incarnation: self.Incarnation, Clock: time.Now(), Coordinator: n.reaches()}, nil
 	case coord.Reach:
 		q.Node.Incarnation = q.Incarnation
 		return coord.Reached{Outcome: n.find(ctx, q.Node)}, nil

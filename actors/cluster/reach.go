@@ -13,10 +13,11 @@ import (
 
 // reach is whether this node reaches the coordinator.
 type reach struct {
-	mu   sync.Mutex
-	yes  bool      // the coordinator answered the last request of the registration
-	last time.Time // when yes was last true
-	cut  atomic.Bool
+	mu     sync.Mutex
+	yes    bool      // the coordinator answered the last request of the registration
+	last   time.Time // when yes was last true
+	failed time.Time // when yes was last false
+	cut    atomic.Bool
 }
 
 func (r *reach) now() bool {
@@ -32,7 +33,17 @@ func (n *Node) setReach(err error) {
 	n.reach.yes = !errors.Is(err, coord.ErrUnavailable) && !errors.Is(err, coord.ErrUnknown) && !errors.Is(err, context.Canceled)
 	if n.reach.yes {
 		n.reach.last = time.Now()
+	} else {
+		n.reach.failed = time.Now()
 	}
+}
+
+// reaches reports whether the coordinator has answered all requests for the time of a lease. If it is slow for all nodes,
+// none of them reaches it.
+func (n *Node) reaches() bool {
+	n.reach.mu.Lock()
+	defer n.reach.mu.Unlock()
+	return n.reach.yes && time.Since(n.reach.failed) > n.o.TTL
 }
 
 // CutOff reports whether this node has not reached the coordinator for the time of its lease, while another node reaches

@@ -199,3 +199,36 @@ func TestTheCoordinatorLosesItsRecords(t *testing.T) {
 		w.see(a, "a live, b live, c live; "+a.node.View().Leader+" leads")
 	})
 }
+
+// A node whose store knows the cluster's id is the first to come back after etcd has lost its records.
+func TestAStoreKeepsTheClusterID(t *testing.T) {
+	newWorld(t, func(w *world) {
+		a := w.add("a")
+		a.options.ClusterID = "known"
+		a.renew()
+		a.start()
+		if id := w.meta().ID; id != "known" {
+			t.Errorf("cluster %q", id)
+		}
+	})
+}
+
+// Another cluster's records take the place of this one's: a running node does not register there.
+func TestAForeignClusterID(t *testing.T) {
+	newWorld(t, func(w *world) {
+		a := w.add("a")
+		a.start()
+		id := a.node.ClusterID()
+		all := []coord.Change{coord.Put(string(keys.Meta()), coord.Encode(coord.Meta{ID: "foreign", Schema: 1}))}
+		for _, key := range w.keys(keys.Nodes()) {
+			all = append(all, coord.Delete(string(keys)+key))
+		}
+		if _, _, err := w.admin.Commit(w.Context(), nil, all); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if registered := w.keys(keys.Nodes()); len(registered) != 0 || a.node.ClusterID() != id {
+			t.Errorf("registered: %v in cluster %q, before %q", registered, a.node.ClusterID(), id)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -91,24 +92,24 @@ func (n *Node) checkMeta(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known := n.meta.Load()
 	if kv == nil {
-		mine := coord.Meta{ID: rand.Text(), Schema: n.o.Self.Schema.High}
-		if known != nil { // the coordinator has lost its records
-			mine = known.Meta
+		record := coord.Meta{ID: cmp.Or(n.o.ClusterID, rand.Text()), Schema: n.o.Self.Schema.High} // with a ClusterID, the coordinator has lost its records
+		if known := n.meta.Load(); known != nil {
+			record = known.Meta
 		}
-		if _, _, err := n.commit(ctx, []coord.Condition{coord.Absent(key)}, coord.Put(key, coord.Encode(mine))); err != nil {
+		if _, _, err := n.commit(ctx, []coord.Condition{coord.Absent(key)}, coord.Put(key, coord.Encode(record))); err != nil {
 			return err
 		}
 		return n.checkMeta(ctx)
 	}
 	read, err := coord.Decode[coord.Meta](*kv)
+	mine := cmp.Or(n.ClusterID(), n.o.ClusterID)
 	switch s := n.o.Self.Schema; {
 	case err != nil:
 		return err
-	case known == nil && n.o.ClusterID != "" && n.o.ClusterID != read.ID:
+	case mine != "" && mine != read.ID:
 		return fmt.Errorf("the store of node %s belongs to another cluster (%s, not %s): set store.path to a new file, or cluster.etcd.endpoints to the etcd of that cluster",
-			n.o.Self.Name, n.o.ClusterID, read.ID)
+			n.o.Self.Name, mine, read.ID)
 	case !s.Overlaps(coord.Range{Low: read.Schema, High: read.Schema}):
 		return fmt.Errorf("its records have schema %d, and this version (%s) knows %d to %d: start the version of Troupe that the other nodes run",
 			read.Schema, n.o.Self.Version, s.Low, s.High)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"troupe/messages"
 )
 
@@ -54,7 +56,7 @@ type HelloAnswer struct {
 	Node        Node
 	Incarnation int64
 	Clock       time.Time // the answering node's clock
-	Coordinator bool      // the node's last request to its coordinator was answered
+	Coordinator bool      // the coordinator has answered all requests of the node's registration for the time of a lease
 }
 
 // Reach asks a node to send Hello to another node and to report the outcome.
@@ -71,14 +73,14 @@ type Reached struct{ Outcome Outcome }
 type Detour struct {
 	messages.ToThisHost[Detoured]
 	To      Node
-	Request string // name of the request
-	Body    []byte // the encoded request
+	Request string         // name of the request
+	Body    jsontext.Value // the encoded request
 }
 
 // Detoured is the answer to Detour. Body is the encoded answer if the Outcome is Answered.
 type Detoured struct {
 	Outcome Outcome
-	Body    []byte
+	Body    jsontext.Value
 }
 
 // Outcome is the outcome of an attempt to reach a node.

@@ -85,6 +85,9 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 			v.Set(reflect.ValueOf(time.Unix(r.Int64N(1<<37), r.Int64N(1e9)).UTC()))
 		}
 		return
+	case jsontext.Value:
+		v.SetBytes([]byte(`{"a":[1,"b",null]}`))
+		return
 	case netip.AddrPort:
 		if r.IntN(4) > 0 {
 			addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(r.Uint32())})

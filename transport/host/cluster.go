@@ -450,7 +450,7 @@ func (n *clusterNode) awaitTerm(ctx context.Context) error {
 }
 
 // Leased implements actors.Members.
-func (n *clusterNode) Leased() bool { return n.self.Leased() }
+func (n *clusterNode) Leased() bool { return n.self.View().Leads && n.self.Leased() }
 
 // WithRoom implements actors.Members.
 func (n *clusterNode) WithRoom(f messages.FleetID, location string) []coord.Node {
