@@ -113,7 +113,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	if t.all != nil && time.Since(t.at) < t.good {
 		return t.all, t.games, nil
 	}
-	active, p := c.activeOf(r, c.local(), "")
+	running, _, p := active(r, c.local(), "")
 	if p != nil {
 		return nil, nil, p
 	}
@@ -134,7 +134,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		seconds = d.Seconds()
 	}
 	slots := make(chan struct{}, crowdAsked)
-	for _, g := range active {
+	for _, g := range running {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()

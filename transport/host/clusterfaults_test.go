@@ -47,9 +47,9 @@ func TestStartsThatAreRefused(t *testing.T) {
 	})
 }
 
-// CL-125: a script is updated while a node is suspect. When the node is back, it runs the new version, and its game
-// sessions go on with the old one.
-func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
+// machines starts three hosts. cut separates a host from the coordinator and from what the other hosts send it, but not
+// from its players, or heals that.
+func machines(t *testing.T, test func(c *hosts, cut func(i int, on bool))) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.New(1)
 		t.Cleanup(network.Close)
@@ -59,6 +59,17 @@ func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
 			o.Network, o.Config.Cluster.Peers.Addr = network.Machine(), machine(hosts).String()+":0"
 			hosts++
 		})
+		test(c, func(i int, on bool) {
+			c.clients[i].SetFaults(clustertest.Faults{Requests: on})
+			network.BlockTo(machine(i), on)
+		})
+	})
+}
+
+// CL-125: a script is updated while a node is suspect. When the node is back, it runs the new version, and its game
+// sessions go on with the old one.
+func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
+	machines(t, func(c *hosts, cut func(i int, on bool)) {
 		s := asked(c, 0, messages.CreateScript{Name: "s", Version: "1", Zip: c.script("")})
 		f := asked(c, 0, messages.CreateFleet{Name: "f", ScriptID: s.ID, Locations: []string{"us-east-1"}, Runtime: messages.RuntimeConfiguration{
 			Processes: []messages.ServerProcess{{LaunchPath: "main.js", Concurrent: 2}},
@@ -72,8 +83,7 @@ func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
 		assert.Equal(c, "hosts with game sessions", len(old), 3)
 		lead := leader(c)
 		away, here := (lead+1)%3, (lead+2)%3
-		c.clients[away].SetFaults(clustertest.Faults{Requests: true})
-		network.BlockTo(machine(away), true)
+		cut(away, true)
 		time.Sleep(8 * time.Second)
 		assert.Equal(c, "state", c.all[lead].node.self.View().Member(c.all[away].node.name).State, cluster.Suspect)
 		if u := asked(c, here, messages.UpdateScript{ID: s.ID, Version: "2", Zip: c.script("x: 1")}); u.Loading || len(u.Refused) > 0 {
@@ -92,8 +102,7 @@ func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
 			assert.Equal(c, "version and port of a new game session", fmt.Sprint(g.ScriptVersion, " ", g.Port), "2 (2) "+port)
 		}
 		anew(here)
-		c.clients[away].SetFaults(clustertest.Faults{})
-		network.BlockTo(machine(away), false)
+		cut(away, false)
 		time.Sleep(10 * time.Second)
 		for _, g := range old {
 			now := asked(c, here, messages.GameSessionQuery{ID: g.ID})
