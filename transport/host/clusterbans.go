@@ -44,17 +44,17 @@ func (n *clusterNode) shareBans() error {
 	if len(n.formerBans) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
-	defer cancel()
 	for part := range slices.Chunk(n.formerBans, bansAtOnce) { // there may be this many more than bans.Max
-		err := n.writeBans(ctx, func() (changes []store.Change, err error) {
-			for _, b := range part {
-				if !n.host.bans.Has(b.Player, time.Now()) {
-					changes = append(changes, store.Put(store.Ban, string(b.Player), b))
+		err := n.insist(func(ctx context.Context) error {
+			return n.writeBans(ctx, func() (changes []store.Change, err error) {
+				for _, b := range part {
+					if !n.host.bans.Has(b.Player, time.Now()) {
+						changes = append(changes, store.Put(store.Ban, string(b.Player), b))
+					}
 				}
-			}
-			_, err = n.host.bans.Room(part[0].Player, time.Now())
-			return changes, err
+				_, err = n.host.bans.Room(part[0].Player, time.Now())
+				return changes, err
+			})
 		})
 		if err != nil {
 			return err

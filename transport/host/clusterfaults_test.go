@@ -1,11 +1,13 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"troupe/actors/cluster/clustertest"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
+	"troupe/messages/coord"
 	"troupe/transport/transporttest/memnet"
 )
 
@@ -192,4 +195,62 @@ func (c *hosts) script(more string) []byte {
 		c.Fatal(err)
 	}
 	return zip
+}
+
+// unanswered is a coordinator that does not answer the first read of each key and the first commit that begins with it.
+type unanswered struct {
+	cluster.Coordinator
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (u *unanswered) first(request string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	first := !u.seen[request]
+	u.seen[request] = true
+	return first
+}
+
+func (u *unanswered) Read(ctx context.Context, q coord.Query) (coord.Found, error) {
+	if u.first("read " + q.Key) {
+		return coord.Found{}, coord.ErrUnavailable
+	}
+	return u.Coordinator.Read(ctx, q)
+}
+
+func (u *unanswered) Commit(ctx context.Context, when []coord.Condition, changes []coord.Change) (bool, int64, error) {
+	if len(changes) > 0 && u.first("commit "+changes[0].Key) {
+		return false, 0, coord.ErrUnknown
+	}
+	return u.Coordinator.Commit(ctx, when, changes)
+}
+
+// A start waits for etcd in each of its steps, also the start of a host whose former process was killed while it had a
+// game session, and which had bans when it was alone (4.1).
+func TestAStartInsists(t *testing.T) {
+	seeing(t, 1, func(c *hosts) {
+		o := Options{Config: config(c.T), Network: c.all[0].net}
+		o.Config.Store = Store{Path: filepath.Join(c.TempDir(), "store.db")}
+		alone := begin(c.T, o)
+		if err := alone.Ban(c.Context(), messages.Ban{Player: "eve", Until: time.Now().Add(time.Hour), By: "me"}); err != nil {
+			c.Fatal(err)
+		}
+		alone.Close()
+		for range 5 {
+			c.create(0)
+		}
+		time.Sleep(time.Second)
+		c.kill(0)
+		time.Sleep(10 * time.Second)
+		h := c.another(c.all[0].node.name, func(to *Options) {
+			to.Config.Store = o.Config.Store
+			to.Coordinator = &unanswered{Coordinator: to.Coordinator, seen: map[string]bool{}}
+		})
+		assert.Equal(c, "bans", banned(h), "eve by me")
+		found, err := c.coordinator.Client().Read(c.Context(), coord.Query{Key: h.node.keys.Host(h.node.name), Prefix: true})
+		if err != nil || len(found.KVs) > 0 {
+			c.Errorf("records of the process that was killed: %v, %v", found.KVs, err)
+		}
+	})
 }
