@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -345,13 +346,14 @@ func (n *clusterNode) replicate(changes []store.Change) {
 // watch tells the System when the nodes or the leader have changed.
 func (n *clusterNode) watch() {
 	var names []string
+	var shares catalog.Shares
 	var term int64
 	for {
 		v := n.self.View()
 		n.tellAlternates(v)
-		if now := n.Names(); !slices.Equal(now, names) || v.Term != term {
-			names, term = now, v.Term
-			n.host.system.MembersChanged(n.shares(v))
+		if now, of := n.Names(), n.shares(v); !slices.Equal(now, names) || !maps.Equal(of, shares) || v.Term != term {
+			names, shares, term = now, of, v.Term
+			n.host.system.MembersChanged(maps.Clone(shares))
 		}
 		select {
 		case <-v.Replaced():
