@@ -15,6 +15,7 @@ import (
 
 // nodeAnswer is the answer of one node.
 type nodeAnswer struct {
+	node   string
 	answer any
 	err    error
 	silent bool // the node did not answer, or is starting or shutting down
@@ -34,7 +35,7 @@ func (c *Cluster) askThese(ctx context.Context, others []coord.Node, q messages.
 		all.Go(func() {
 			answer, err := c.peers.Call(ctx, n, q)
 			var refusal *messages.Error
-			answers[i] = nodeAnswer{answer, err, err != nil && (!errors.As(err, &refusal) || refusal.Code == messages.Unavailable)}
+			answers[i] = nodeAnswer{n.Name, answer, err, err != nil && (!errors.As(err, &refusal) || refusal.Code == messages.Unavailable)}
 			if answers[i].silent {
 				answers[i].err = messages.Errorf(messages.Internal, "node %s does not answer: %v", n.Name, err)
 			}
@@ -71,7 +72,7 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 		return nil, err
 	}
 	var answers []any
-	partial := false
+	var silent []string
 	if !missing {
 		answers = append(answers, own)
 	}
@@ -80,7 +81,7 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 		case a.err == nil:
 			answers = append(answers, a.answer)
 		case limit == searchMax && a.silent:
-			partial = true
+			silent = append(silent, a.node)
 		case limit == searchMax, isCode(a.err, messages.NotFound):
 		default:
 			return nil, messages.Errorf(messages.Internal, "%v", a.err)
@@ -89,11 +90,13 @@ func (c *Cluster) spread(ctx context.Context, q messages.Request) (any, error) {
 	if len(answers) == 0 {
 		return nil, err
 	}
-	if partial {
+	if len(silent) > 0 {
 		c.local.count.PartialFinds.Add(1)
 	}
 	if isFind {
-		return joinFound(find, answers)
+		found, err := joinFound(find, answers)
+		found.Silent = silent
+		return found, err
 	}
 	return join(answers), nil
 }
@@ -155,7 +158,7 @@ func addUse(to, from *messages.FleetUse) {
 }
 
 // joinFound selects the page of results from the first pages of all nodes.
-func joinFound(q messages.FindGameSessions, answers []any) (any, error) {
+func joinFound(q messages.FindGameSessions, answers []any) (messages.FoundGameSessions, error) {
 	var all []*messages.GameSession
 	matched := 0
 	for _, a := range answers {

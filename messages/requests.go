@@ -83,6 +83,7 @@ type FoundGameSessions struct {
 	GameSessions []*GameSession
 	Matched      int                  // total number of matching game sessions on all pages
 	Next         *GameSessionPosition // value of After for the next page; nil if this is the last page
+	Silent       []string             // in a cluster: names of the hosts that did not answer; their game sessions are missing
 }
 
 // GameSessionPosition is the position of a game session in a sort order: its sort value, and its id as the tie-breaker.

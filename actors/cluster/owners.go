@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	ownersMax  = 100_000         // maximum number of game sessions whose owner is cached
-	absentFor  = 5 * time.Second // how long a missing owner is cached
-	loginReads = 200             // maximum number of reads for logins per second
+	ownersMax = 100_000 // maximum number of game sessions whose owner is cached
+	// AbsentFor is how long a missing owner is cached.
+	AbsentFor  = 5 * time.Second
+	loginReads = 200 // maximum number of reads for logins per second
 )
 
 // ErrTooManyReads means that logins have caused too many reads of the directory. The caller should try again later.
@@ -124,7 +125,7 @@ func (o *Owners) look(ctx context.Context, tag coord.Tag) (w Whereabouts, err er
 	if err != nil {
 		return w, err
 	}
-	w.until = time.Now().Add(absentFor)
+	w.until = time.Now().Add(AbsentFor)
 	if len(found.KVs) == 0 {
 		return w, nil
 	}

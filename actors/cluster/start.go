@@ -43,7 +43,7 @@ func (n *Node) join(ctx context.Context) error {
 		},
 		n.takeName,
 	} {
-		if err := n.insist(ctx, check); err != nil {
+		if err := n.Insist(ctx, check); err != nil {
 			return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
 		}
 	}
@@ -51,15 +51,16 @@ func (n *Node) join(ctx context.Context) error {
 		return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
 	}
 	for n.View().Self.Incarnation == 0 {
-		if err := n.insist(ctx, n.register); err != nil {
+		if err := n.Insist(ctx, n.register); err != nil {
 			return fmt.Errorf("cluster %s: %w", n.o.Cluster, err)
 		}
 	}
 	return nil
 }
 
-// insist calls f again as long as the coordinator does not answer.
-func (n *Node) insist(ctx context.Context, f func(context.Context) error) error {
+// Insist calls f again as long as the coordinator does not answer, until ctx ends. Then the error says what the operator
+// should do. Other errors are f's.
+func (n *Node) Insist(ctx context.Context, f func(context.Context) error) error {
 	var p pause
 	var why error
 	for {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,9 @@ func ending(a map[string]any) string {
 	text := fmt.Sprintf("player sessions that end: %v", a["kicked"])
 	if n, _ := a["silent"].(float64); n > 0 {
 		text += fmt.Sprintf("; game sessions that do not answer now, and remove the player when they do: %v", n)
+	}
+	if nodes, _ := a["silentNodes"].([]any); len(nodes) > 0 {
+		text += "; nodes that do not answer now: " + strings.Trim(fmt.Sprint(nodes), "[]")
 	}
 	return text
 }

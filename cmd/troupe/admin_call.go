@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"troupe/cmd/troupe/internal/admin"
@@ -93,7 +94,25 @@ func show[T any](c *consoleFlags, s streams, path string, q url.Values, member s
 	if err := c.read(ctx, path, q, &answer); err != nil {
 		return fmt.Errorf("admin: %w", err)
 	}
-	return printList(c, s, answer[member], titles, texts)
+	if err := printList(c, s, answer[member], titles, texts); err != nil {
+		return err
+	}
+	return tellSilent(s, namesIn(answer))
+}
+
+// namesIn returns the nodes of a cluster that an answer calls silent.
+func namesIn(answer map[string]json.RawMessage) (names []string) {
+	_ = json.Unmarshal(answer["silentNodes"], &names) // most answers have none
+	return names
+}
+
+// tellSilent says that a list lacks what is on some nodes of a cluster, because they do not answer.
+func tellSilent(s streams, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(s.err, "silent nodes, whose entries are missing: %s\n", strings.Join(names, ", "))
+	return err
 }
 
 // showPages is show for a paginated list. It reads all pages. params are pairs of names and values, as for given.
@@ -101,6 +120,7 @@ func showPages[T any](c *consoleFlags, s streams, path, member string, params, t
 	ctx, stop := s.interruptible()
 	defer stop()
 	all := []json.RawMessage{}
+	var silent []string
 	q := given(append(params, "limit", "200")...)
 	for {
 		var answer map[string]json.RawMessage
@@ -115,8 +135,13 @@ func showPages[T any](c *consoleFlags, s streams, path, member string, params, t
 		if next != "" && next == q.Get("next") {
 			return fmt.Errorf("admin: %w", c.another(errors.New("its pages do not end")))
 		}
+		silent = append(silent, namesIn(answer)...)
 		if all = append(all, page...); next == "" {
-			return printAll(c, s, all, titles, texts)
+			if err := printAll(c, s, all, titles, texts); err != nil {
+				return err
+			}
+			slices.Sort(silent)
+			return tellSilent(s, slices.Compact(silent))
 		}
 		q.Set("next", next)
 	}

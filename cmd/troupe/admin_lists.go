@@ -79,15 +79,13 @@ func (c *connectionsCommand) Run(s streams) error {
 			x.PlayerID, x.PlayerSession, x.State, x.Transport, x.Address, trip, perSecond(x.InPerSecond), perSecond(x.OutPerSecond), number(x.QueueBytes), x.Node, x.Reason,
 		}
 	})
-	if err != nil || c.JSON {
+	if err == nil && !c.JSON {
+		_, err = fmt.Fprintln(s.out, sumUp(c.Limit, answer.Matched, answer.Silent))
+	}
+	if err != nil {
 		return err
 	}
-	text := sumUp(c.Limit, answer.Matched, answer.Silent)
-	if len(answer.SilentNodes) > 0 {
-		text += "; silent nodes, whose players are not there: " + strings.Join(answer.SilentNodes, ", ")
-	}
-	_, err = fmt.Fprintln(s.out, text)
-	return err
+	return tellSilent(s, answer.SilentNodes)
 }
 
 // sumUp returns the line below a table of players: how many of all players are shown, and how many game sessions do not

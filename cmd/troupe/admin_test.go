@@ -62,6 +62,29 @@ func TestConnectionsAreSummedUp(t *testing.T) {
 	}
 }
 
+// Lists say which nodes are missing, once for all pages, and also beside JSON. So do actions.
+func TestListsNameSilentNodes(t *testing.T) { synctest.Test(t, listsNameSilentNodes) }
+
+func listsNameSilentNodes(t *testing.T) {
+	on := standIn(t, func(w http.ResponseWriter, r *http.Request) {
+		next := `"2"`
+		if r.URL.Query().Get("next") != "" {
+			next = "null"
+		}
+		fmt.Fprintf(w, `{"silentNodes":["b"],"next":%s,"gameSessions":[],"players":[],"connections":[],"running":[],"kicked":0,"silent":0,"until":"soon"}`, next)
+	})
+	const missing = "silent nodes, whose entries are missing: b\n"
+	for _, line := range []string{"sessions", "sessions --json", "players", "connections", "connections --json", "connections --closed", "scripts --running"} {
+		code, _, said := on.call(append([]string{"admin"}, strings.Fields(line)...)...)
+		if code != 0 || said != missing {
+			t.Errorf("%s: %d %q", line, code, said)
+		}
+	}
+	if _, out, _ := on.call("admin", "ban", "eve", "--for", "1h"); !strings.HasSuffix(out, "; nodes that do not answer now: b\n") {
+		t.Error(out)
+	}
+}
+
 // The commands of an operator, in the order of an incident at night. Each runs against a real host. Tables show short
 // forms of game session ARNs, and flags accept both forms. A player id has up to 1,024 characters, regardless of their
 // size in bytes (service-api.md 2.3).

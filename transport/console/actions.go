@@ -3,11 +3,11 @@ package console
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 
 	"troupe/messages"
@@ -95,13 +95,17 @@ func (c *Console) kick(w http.ResponseWriter, r *http.Request, q query) *problem
 		return p
 	}
 	k, p := c.kickFrom(r.Context(), c.o.Backend, player, messages.GameSessionID(q.text("gameSession")), messages.ByOperator(short(q.who.name), reason), answerMax)
-	if p == nil && k == (kicked{}) {
-		p = refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" has no seat there")
-	}
 	if p != nil {
 		return p
 	}
-	return answer(w, k)
+	silent := c.silentNodes(nil)
+	switch {
+	case k != kicked{}:
+		return answer(w, kickedInCluster{k, silent})
+	case len(silent) > 0:
+		return refusal(http.StatusServiceUnavailable, "Unavailable", "the player has no seat on the nodes that answer, and these do not: "+strings.Join(silent, ", "))
+	}
+	return refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" has no seat there")
 }
 
 type kicked struct {
@@ -109,6 +113,12 @@ type kicked struct {
 	// number of game sessions that did not respond; they remove the player when they respond again, or when
 	// they end
 	Silent int `json:"silent"`
+}
+
+type kickedInCluster struct {
+	kicked
+	// nodes that did not answer; they remove a banned player when they learn of the ban
+	SilentNodes []string `json:"silentNodes"`
 }
 
 // kickFrom removes a player from a game session. If game is empty, it removes the player from all game
@@ -169,20 +179,18 @@ func (c *Console) ban(w http.ResponseWriter, r *http.Request, q query) *problem 
 		return refused(err)
 	}
 	// Each node removes the player from its own game sessions, so that a node that does not answer hinders no other.
-	answers, notEverywhere := c.everywhere(r, q, "bans")
+	answers, silent := gather[kicked](r.Context(), c, r.Method, "bans", q)
 	k, p := c.kickFrom(r.Context(), c.local(), player, "", b.Cause(), answerMax)
-	if p = cmp.Or(p, notEverywhere); p != nil {
+	if p != nil {
 		return p
 	}
-	for _, a := range answers {
-		var there kicked
-		_ = json.Unmarshal(a.Body, &there) // without them, both are 0
+	for _, there := range answers {
 		k.Kicked, k.Silent = k.Kicked+there.Kicked, k.Silent+there.Silent
 	}
 	return answer(w, struct {
 		ban
-		kicked
-	}{shownBan(b), k})
+		kickedInCluster
+	}{shownBan(b), kickedInCluster{k, silent}})
 }
 
 // enforce removes a player that another node has banned from the game sessions of this node.
@@ -209,13 +217,11 @@ func (c *Console) liftBan(w http.ResponseWriter, r *http.Request, q query) *prob
 	if err != nil {
 		return refused(err)
 	}
-	if _, p := c.everywhere(r, q, "bans"); p != nil {
-		return p
-	}
+	_, silent := gather[struct{}](r.Context(), c, r.Method, "bans", q)
 	if !there {
 		return refusal(http.StatusNotFound, "NotFound", "the player "+clip(string(player))+" is not banned")
 	}
-	return answer(w, struct{}{})
+	return answer(w, map[string][]string{"silentNodes": silent})
 }
 
 func (c *Console) bans(w http.ResponseWriter, _ *http.Request, _ query) *problem {

@@ -53,6 +53,8 @@ func refused(err error) *problem {
 			status = http.StatusNotFound
 		case messages.Unavailable:
 			status = http.StatusServiceUnavailable
+		case messages.Internal:
+			status = http.StatusInternalServerError
 		case messages.Conflict, messages.InvalidGameSessionStatus:
 			status = http.StatusConflict
 		}

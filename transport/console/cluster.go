@@ -71,17 +71,33 @@ func (c *Console) nodeName() string {
 	return c.o.Cluster.Name()
 }
 
-// others returns the names of the other nodes that accept calls.
-func (c *Console) others() (names []string) {
+// suspectMax is how long a suspect node is named as silent. Only the leader learns that the node is lost.
+const suspectMax = time.Minute
+
+// others returns the names of the other nodes: those that accept calls, and those that do not answer but may come back
+// with their game sessions.
+func (c *Console) others() (names, suspect []string) {
 	if c.o.Cluster == nil {
-		return nil
+		return nil, nil
 	}
 	for _, n := range c.o.Cluster.Nodes() {
-		if n.Name != c.nodeName() && (n.State == "live" || n.State == "adrift") {
+		switch {
+		case n.Name == c.nodeName():
+		case n.State == "live" || n.State == "adrift":
 			names = append(names, n.Name)
+		case n.State == "suspect" && time.Since(timeIn(n.Since)) < suspectMax:
+			suspect = append(suspect, n.Name)
 		}
 	}
-	return names
+	return names, suspect
+}
+
+// silentNodes returns the names of the suspect nodes and of some more nodes that did not answer. It never returns nil.
+func (c *Console) silentNodes(more []string) []string {
+	_, suspect := c.others()
+	all := append(append([]string{}, suspect...), more...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 var errNoCluster = &problem{status: http.StatusNotFound, code: "NoCluster", message: "this host has no cluster"}
@@ -171,7 +187,7 @@ func (c *Console) askOthers(ctx context.Context, method, path string, q query) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	names = c.others()
+	names, _ = c.others()
 	answers = make([]*coord.ConsoleAnswer, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
@@ -186,9 +202,8 @@ func (c *Console) askOthers(ctx context.Context, method, path string, q query) (
 }
 
 // gather asks the other nodes for a path at the same time, and decodes their answers. silent are the names of those
-// that do not answer.
+// that do not answer, suspect ones included.
 func gather[T any](ctx context.Context, c *Console, method, path string, q query) (all []T, silent []string) {
-	silent = []string{}
 	names, answers := c.askOthers(ctx, method, path, q)
 	for i, a := range answers {
 		var one T
@@ -198,25 +213,7 @@ func gather[T any](ctx context.Context, c *Console, method, path string, q query
 		}
 		all = append(all, one)
 	}
-	return all, silent
-}
-
-// everywhere does an action on the other nodes too. It returns the answers of those that have done it. The problem names
-// the nodes that have failed.
-func (c *Console) everywhere(r *http.Request, q query, path string) (done []*coord.ConsoleAnswer, p *problem) {
-	var failed []string
-	names, answers := c.askOthers(r.Context(), r.Method, path, q)
-	for i, a := range answers {
-		if a == nil || a.Status != http.StatusOK {
-			failed = append(failed, names[i])
-			continue
-		}
-		done = append(done, a)
-	}
-	if len(failed) > 0 {
-		p = refusal(http.StatusServiceUnavailable, "Unavailable", "done, but not on "+strings.Join(failed, ", ")+": do it again")
-	}
-	return done, p
+	return all, c.silentNodes(silent)
 }
 
 // node describes this node.

@@ -22,6 +22,9 @@ type crowd struct {
 	// totals are the cumulative messages of each player at the time of the cached list. The next list
 	// computes its rates from them.
 	totals map[messages.PlayerSessionID]traffic
+	// order says which game sessions to ask first: those that responded last time (-1), then those that were not asked in
+	// time or are new (0), and those that did not respond last (1), because each takes answerMax.
+	order map[messages.GameSessionID]int
 }
 
 type traffic struct{ in, out uint64 }
@@ -113,7 +116,7 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	if t.all != nil && time.Since(t.at) < t.good {
 		return t.all, t.games, nil
 	}
-	active, p := c.activeOf(r, c.local(), "")
+	running, _, p := active(r, c.local(), "")
 	if p != nil {
 		return nil, nil, p
 	}
@@ -127,14 +130,15 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 		mu   sync.Mutex
 		wait sync.WaitGroup
 	)
-	all, games, totals := []player{}, []busyGame{}, map[messages.PlayerSessionID]traffic{}
+	all, games, totals, order := []player{}, []busyGame{}, map[messages.PlayerSessionID]traffic{}, map[messages.GameSessionID]int{}
 	now := time.Now() // has a monotonic clock reading
 	seconds := 0.0    // time since the previous list; 0 if that is too long ago for rates
 	if d := now.Sub(t.at); t.all != nil && d <= rateMax {
 		seconds = d.Seconds()
 	}
 	slots := make(chan struct{}, crowdAsked)
-	for _, g := range active {
+	slices.SortStableFunc(running, func(a, b *messages.GameSession) int { return cmp.Compare(t.order[a.ID], t.order[b.ID]) })
+	for _, g := range running {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
@@ -144,12 +148,16 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			if silent {
+				order[g.ID] = 1
+			}
 			if silent || err != nil {
 				one := busy(g, nil, false)
 				one.Silent = true
 				games = append(games, one)
 				return
 			}
+			order[g.ID] = -1
 			first := len(all)
 			for i := range state.Players {
 				if p := &state.Players[i]; (p.InGame || p.Attached) && len(all) < crowdMax {
@@ -165,7 +173,10 @@ func (c *Console) crowdNow(r *http.Request) ([]player, []busyGame, *problem) {
 	if err := r.Context().Err(); err != nil {
 		return nil, nil, refused(err)
 	}
-	t.all, t.games, t.totals, t.at = all, games, totals, now
+	t.all, t.games, t.totals, t.order, t.at = all, games, totals, order, now
 	t.good = min(max(crowdLife, crowdShare*time.Since(now)), crowdLifeMax)
+	if ctx.Err() != nil { // some game sessions were not asked
+		t.good = 0
+	}
 	return all, games, nil
 }

@@ -72,7 +72,8 @@ func (c *Console) gameSessions(w http.ResponseWriter, r *http.Request, q query) 
 		GameSessions []gameSession `json:"gameSessions"`
 		Matched      int           `json:"matched"`
 		Next         *string       `json:"next"`
-	}{GameSessions: shownAll(found.GameSessions, shownGameSession), Matched: found.Matched}
+		SilentNodes  []string      `json:"silentNodes"` // nodes that did not answer; their game sessions are missing
+	}{GameSessions: shownAll(found.GameSessions, shownGameSession), Matched: found.Matched, SilentNodes: c.silentNodes(found.Silent)}
 	if at := found.Next; at != nil {
 		out.Next = nextOf(position{at.Absent, at.Number, []byte(at.Text), at.ID, at.Cut})
 	}
@@ -129,13 +130,11 @@ func find(r *http.Request, from messages.Doer, q messages.FindGameSessions) (mes
 	return found, nil
 }
 
-func (c *Console) active(r *http.Request, fleet messages.FleetID) ([]*messages.GameSession, *problem) {
-	return c.activeOf(r, c.o.Backend, fleet)
-}
-
-func (c *Console) activeOf(r *http.Request, from messages.Doer, fleet messages.FleetID) ([]*messages.GameSession, *problem) {
+// active returns the ACTIVE game sessions of a fleet, or of all fleets, that from has. silent are the nodes that did
+// not answer from.
+func active(r *http.Request, from messages.Doer, fleet messages.FleetID) (all []*messages.GameSession, silent []string, p *problem) {
 	found, p := find(r, from, messages.FindGameSessions{FleetID: fleet, Status: messages.GameSessionActive})
-	return found.GameSessions, p
+	return found.GameSessions, found.Silent, p
 }
 
 type player struct {

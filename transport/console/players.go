@@ -38,12 +38,18 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 		// number on all pages; null for the players of ACTIVE game sessions, which are not counted
 		Matched *int    `json:"matched"`
 		Next    *string `json:"next"`
+		// nodes that did not answer; their player sessions are missing
+		SilentNodes []string `json:"silentNodes"`
 	}{Players: []player{}}
 	var found []placed
+	var silent []string
 	var more *place // where the next page continues, if not all records were read
 	playing := given == 0 || q.text("fleet") != ""
 	if playing {
-		found, more, p = c.playing(r, messages.FleetID(q.text("fleet")), status, behind, limit+1)
+		var running []*messages.GameSession
+		if running, silent, p = active(r, c.o.Backend, messages.FleetID(q.text("fleet"))); p == nil {
+			found, more, p = c.playing(r, running, status, behind, limit+1)
+		}
 	} else {
 		var matched int
 		found, matched, p = c.chosen(r, q, status, behind)
@@ -52,6 +58,7 @@ func (c *Console) players(w http.ResponseWriter, r *http.Request, q query) *prob
 	if p != nil {
 		return p
 	}
+	out.SilentNodes = c.silentNodes(silent)
 	if len(found) > limit {
 		found = found[:limit]
 		more = &found[limit-1].place
@@ -96,16 +103,11 @@ func (c *Console) chosen(r *http.Request, q query, status messages.PlayerSession
 // therefore be short. It is a variable for tests.
 var gamesRead = 500
 
-// playing returns player sessions that follow behind, at least n if there are so many, of the ACTIVE game
-// sessions of a fleet or of all fleets. If it stops after gamesRead game sessions, more is the place where
-// the next page continues.
-func (c *Console) playing(r *http.Request, fleet messages.FleetID, status messages.PlayerSessionStatus, behind *place, n int) (found []placed, more *place, p *problem) {
-	active, p := c.active(r, fleet)
-	if p != nil {
-		return nil, nil, p
-	}
+// playing returns player sessions of game sessions that follow behind, at least n if there are so many. If it stops after
+// gamesRead game sessions, more is the place where the next page continues.
+func (c *Console) playing(r *http.Request, of []*messages.GameSession, status messages.PlayerSessionStatus, behind *place, n int) (found []placed, more *place, p *problem) {
 	var games []place
-	for _, g := range active {
+	for _, g := range of {
 		// sorts after all player sessions of this game session
 		end := place{Begun: g.Created.UnixNano(), Game: g.ID, Created: math.MinInt64}
 		if behind == nil || end.compare(*behind) > 0 {

@@ -94,14 +94,15 @@ func (c *Console) scripts(w http.ResponseWriter, r *http.Request, _ query) *prob
 	all := shownAll(records, func(s *messages.Script) script {
 		return script{string(s.ID), s.Name, s.Version, s.NodeVersion, s.Size, s.Contents, timeOf(s.Created)}
 	})
-	running, p := c.running(r)
+	games, silent, p := active(r, c.o.Backend, "")
 	if p != nil {
 		return p
 	}
 	return answer(w, struct {
-		Scripts []script         `json:"scripts"`
-		Running []runningVersion `json:"running"` // sorted by the newest game session, at most runningMax
-	}{all, running})
+		Scripts     []script         `json:"scripts"`
+		Running     []runningVersion `json:"running"`     // sorted by the newest game session, at most runningMax
+		SilentNodes []string         `json:"silentNodes"` // nodes that did not answer; their game sessions are missing
+	}{all, running(games), c.silentNodes(silent)})
 }
 
 // runningVersion is a version of a script, with the ACTIVE game sessions of a fleet that run it.
@@ -117,13 +118,9 @@ const runningMax = 200
 
 // running returns the versions that game sessions run. After an update, older game sessions keep their
 // version.
-func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
-	active, p := c.active(r, "")
-	if p != nil {
-		return nil, p
-	}
+func running(games []*messages.GameSession) []runningVersion {
 	of := make(map[[2]string]*runningVersion)
-	for _, g := range active {
+	for _, g := range games {
 		key := [2]string{string(g.FleetID), g.ScriptVersion}
 		v := of[key]
 		if v == nil {
@@ -143,7 +140,7 @@ func (c *Console) running(r *http.Request) ([]runningVersion, *problem) {
 	slices.SortFunc(all, func(a, b runningVersion) int {
 		return cmp.Or(b.Newest.Compare(a.Newest), cmp.Compare(a.FleetID, b.FleetID), cmp.Compare(a.ScriptVersion, b.ScriptVersion))
 	})
-	return all[:min(len(all), runningMax)], nil
+	return all[:min(len(all), runningMax)]
 }
 
 type queue struct {

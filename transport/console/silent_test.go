@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,8 +43,10 @@ func (b *hanging) playerSessions(_ context.Context, q messages.PlayerSessionQuer
 }
 
 func (b *hanging) inspectGameSession(ctx context.Context, id messages.GameSessionID) (*messages.GameSessionState, error) {
-	if id == "hangs" {
+	if strings.HasPrefix(string(id), "hangs") {
 		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	return &messages.GameSessionState{Players: []messages.PlayerState{{ID: "psess-2", PlayerID: "eve", InGame: true}}}, nil
@@ -110,19 +114,28 @@ func (n twoNodes) Ask(ctx context.Context, _ string, q coord.AskConsole) (coord.
 }
 
 // hungNode is the other node.
-type hungNode struct{ Cluster }
+type hungNode struct {
+	Cluster
+	first bool // see manyHang
+}
 
-func (hungNode) Name() string         { return "other" }
-func (hungNode) Local() messages.Doer { return new(manyHang) }
+func (hungNode) Name() string           { return "other" }
+func (n hungNode) Local() messages.Doer { return &manyHang{first: n.first} }
 
 // manyHang is a fake host with more game sessions that never respond than are asked at the same time.
-type manyHang struct{ hanging }
+type manyHang struct {
+	hanging
+	first bool // they are listed before the one that responds
+}
 
 func (b *manyHang) Do(ctx context.Context, q messages.Request) (any, error) {
 	if _, is := q.(messages.FindGameSessions); is {
 		found := messages.FoundGameSessions{GameSessions: []*messages.GameSession{{ID: "runs"}}}
-		for range 2*crowdAsked + 1 {
-			found.GameSessions = append(found.GameSessions, &messages.GameSession{ID: "hangs"})
+		for i := range 2*crowdAsked + 1 {
+			found.GameSessions = append(found.GameSessions, &messages.GameSession{ID: messages.GameSessionID(fmt.Sprint("hangs-", i))})
+		}
+		if b.first {
+			slices.Reverse(found.GameSessions)
 		}
 		return found, nil
 	}
@@ -139,6 +152,22 @@ func TestSilentGameSessionsHideNoNode(t *testing.T) {
 			a := here.want(200, "", "GET", "/admin/v1/"+target, "")
 			if !strings.Contains(a.Body.String(), want) || !strings.Contains(a.Body.String(), `"silentNodes":[]`) {
 				t.Errorf("%s: %s", target, a.Body)
+			}
+		}
+	})
+}
+
+// Game sessions that do not respond are asked last next time, so that they do not hide others again. A list for which
+// some game sessions were not asked in time is not kept.
+func TestSilentGameSessionsAreAskedLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := newWorld(t, false), newWorld(t, false)
+		there.console.o.Cluster = hungNode{first: true}
+		here.console.o.Cluster = twoNodes{local: new(hanging), other: there.console}
+		for _, want := range []string{`"matched":1,"silent":11`, `"matched":2,"silent":10`, `"matched":2,"silent":10`} {
+			a := here.want(200, "", "GET", "/admin/v1/connections", "")
+			if !strings.Contains(a.Body.String(), want) {
+				t.Errorf("%s, want %s", a.Body, want)
 			}
 		}
 	})

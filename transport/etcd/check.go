@@ -75,7 +75,7 @@ func (c *Client) Check(ctx context.Context, log zerolog.Logger) error {
 	answers := 0
 	for _, endpoint := range c.endpoints {
 		var text string
-		err := c.do(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
+		err := c.once(ctx, coord.ErrUnavailable, func(ctx context.Context) error {
 			answer, err := c.calls.Status(ctx, endpoint)
 			if err == nil {
 				text = answer.Version

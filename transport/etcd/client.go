@@ -79,17 +79,22 @@ func connect(ctx context.Context, config clientv3.Config) (*clientv3.Client, err
 // Close ends all calls and watches.
 func (c *Client) Close() error { return errors.Join(c.calls.Close(), c.watches.Close()) }
 
-// do makes a single attempt, with a timeout. If it is not answered, the next attempt goes to another member. The
-// library would call all members in turn, so one that is slow or silent would delay every third call for as long as
-// that lasts.
+// once makes a single attempt, with a timeout.
+func (c *Client) once(ctx context.Context, lost error, f func(context.Context) error) error {
+	attempt, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), c.attempt)
+	defer cancel()
+	return translate(f(attempt), lost)
+}
+
+// do makes a single attempt at the member that answers calls. If it is not answered, the next attempt goes to another
+// member. The library would call all members in turn, so one that is slow or silent would delay every third call for as
+// long as that lasts.
 func (c *Client) do(ctx context.Context, lost error, f func(context.Context) error) error {
 	c.mu.Lock()
 	at := c.at
 	c.mu.Unlock()
 	began := time.Now()
-	attempt, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), c.attempt)
-	defer cancel()
-	err := translate(f(attempt), lost)
+	err := c.once(ctx, lost, f)
 	enough := ctx.Err() == nil || time.Since(began) > c.attempt/2 // the caller may have given the member too little time
 	if (errors.Is(err, coord.ErrUnavailable) || errors.Is(err, coord.ErrUnknown)) && enough {
 		c.moveFrom(at)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -137,17 +139,32 @@ func (h *Host) join(o Options) (err error) {
 	if id == "" {
 		h.store.Commit([]store.Change{{Kind: store.Secret, ID: clusterSecret, Value: []byte(n.self.ClusterID())}}, nil)
 	}
-	if err := n.directory.Clear(n.ctx); err != nil {
+	if err := n.insist(n.directory.Clear); err != nil {
 		return fmt.Errorf("host: cluster: the game sessions of the process before cannot be deleted from the directory: %w", err)
 	}
 	return nil
 }
 
-// secret returns the random bytes that all nodes share for a use.
-func (n *clusterNode) secret(use string) ([]byte, error) {
+// insist calls f again for syncedMax, as long as etcd does not answer or this node registers anew.
+func (n *clusterNode) insist(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
 	defer cancel()
-	return cluster.Secret(ctx, n.coordinator, n.keys, use)
+	return n.self.Insist(ctx, func(ctx context.Context) error {
+		err := f(ctx)
+		if errors.Is(err, cluster.ErrTaken) || errors.Is(err, shared.ErrNotWriter) {
+			err = fmt.Errorf("%w: %w", coord.ErrUnavailable, err)
+		}
+		return err
+	})
+}
+
+// secret returns the random bytes that all nodes share for a use.
+func (n *clusterNode) secret(use string) (secret []byte, err error) {
+	err = n.insist(func(ctx context.Context) error {
+		secret, err = cluster.Secret(ctx, n.coordinator, n.keys, use)
+		return err
+	})
+	return secret, err
 }
 
 // formerNode returns what the store says of the process before: the id of its cluster, or "" if the store belongs to no
@@ -329,13 +346,14 @@ func (n *clusterNode) replicate(changes []store.Change) {
 // watch tells the System when the nodes or the leader have changed.
 func (n *clusterNode) watch() {
 	var names []string
+	var shares catalog.Shares
 	var term int64
 	for {
 		v := n.self.View()
 		n.tellAlternates(v)
-		if now := n.Names(); !slices.Equal(now, names) || v.Term != term {
-			names, term = now, v.Term
-			n.host.system.MembersChanged(n.shares(v))
+		if now, of := n.Names(), n.shares(v); !slices.Equal(now, names) || !maps.Equal(of, shares) || v.Term != term {
+			names, shares, term = now, of, v.Term
+			n.host.system.MembersChanged(maps.Clone(shares))
 		}
 		select {
 		case <-v.Replaced():

@@ -166,7 +166,7 @@ func TestABanWhileANodeIsSilent(t *testing.T) {
 		}
 		silent.node.server.Close()
 		status, body := c.all[other].act("POST", "/bans?player=eve&seconds=60")
-		if status != http.StatusServiceUnavailable || !strings.Contains(body, "not on "+silent.node.name) || strings.Count(body, "{") != 1 {
+		if status != http.StatusOK || !strings.Contains(body, `"kicked":1,"silent":0,"silentNodes":["`+silent.node.name+`"]`) {
 			t.Errorf("%d %s", status, body)
 		}
 		time.Sleep(time.Second)
@@ -174,6 +174,84 @@ func TestABanWhileANodeIsSilent(t *testing.T) {
 		case <-player.Done():
 		default:
 			t.Error("the player is still in the game")
+		}
+	})
+}
+
+// A node is suspect. Lists and actions at each node that answers name it, and when it is back, it removes the player who
+// was banned meanwhile.
+func TestTheConsoleWhileANodeIsSuspect(t *testing.T) {
+	machines(t, func(c *hosts, cut func(i int, on bool)) {
+		g := c.create(0)
+		time.Sleep(time.Second)
+		away, here := c.owner(g)
+		name := c.all[away].node.name
+		player, err := c.all[away].dial(c.reserve(g, "eve"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut(away, true)
+		time.Sleep(9 * time.Second)
+		assert.Equal(c, "state", c.nodes(here)[name].State, "suspect")
+		silent := `"silentNodes":["` + name + `"]`
+		for i, h := range c.all {
+			for _, path := range []string{
+				"game-sessions", "players", "players?player=eve", "connections", "connections/closed", "top", "overview", "scripts",
+			} {
+				began := time.Now()
+				if status, body := h.act("GET", "/"+path); i != away && (status != 200 || !strings.Contains(body, silent) || time.Since(began) > time.Millisecond) {
+					t.Errorf("%s at host %d after %v: %d %s", path, i, time.Since(began), status, body)
+				}
+			}
+		}
+		if status, body := c.all[here].act("POST", "/players/kick?player=eve"); status != http.StatusServiceUnavailable || !strings.Contains(body, "these do not: "+name) {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, body := c.all[here].act("POST", "/bans?player=eve&seconds=60"); status != 200 || !strings.Contains(body, `"kicked":0,"silent":0,`+silent) {
+			t.Errorf("%d %s", status, body)
+		}
+		cut(away, false)
+		time.Sleep(15 * time.Second)
+		assert.Equal(c, "state", c.nodes(here)[name].State, "live")
+		select {
+		case <-player.Done():
+		default:
+			t.Error("the player of the node that is back is still in the game")
+		}
+		if _, body := c.all[here].act("GET", "/game-sessions"); !strings.Contains(body, `"silentNodes":[]`) {
+			t.Error(body)
+		}
+	})
+}
+
+// A host is lost. Lists do not name it for longer than a minute.
+func TestTheConsoleAfterANodeIsLost(t *testing.T) {
+	seeing(t, 3, func(c *hosts) {
+		lost := (leader(c) + 1) % 3
+		c.kill(lost)
+		time.Sleep(70 * time.Second)
+		for i, h := range c.all {
+			if i == lost {
+				continue
+			}
+			if _, body := h.act("GET", "/game-sessions"); !strings.Contains(body, `"silentNodes":[]`) {
+				t.Errorf("host %d: %s", i, body)
+			}
+		}
+	})
+}
+
+// A registered node does not answer. Lists of game sessions and player sessions name it.
+func TestListsWhileANodeIsSilent(t *testing.T) {
+	seeing(t, 2, func(c *hosts) {
+		c.create(0)
+		c.create(0)
+		c.all[1].node.server.Close()
+		for path, status := range map[string]int{"game-sessions": 200, "players": 200, "scripts": 200, "players?player=eve": http.StatusInternalServerError} {
+			got, body := c.all[0].act("GET", "/"+path)
+			if got != status || !strings.Contains(body, "node-1") || status == 200 && !strings.Contains(body, `"silentNodes":["node-1"]`) {
+				t.Errorf("%s: %d %s", path, got, body)
+			}
 		}
 	})
 }

@@ -228,3 +228,37 @@ func TestAQueueWithManyPlacementsIsDeleted(t *testing.T) {
 		}
 	})
 }
+
+// The share of a host follows the locations of the others, even if the hosts are the same.
+func TestAHostServesAnotherLocation(t *testing.T) {
+	clustered(t, 2, func(c *hosts) {
+		asked(c, 0, messages.UpdateCapacity{FleetID: "fleet-dev", Desired: new(1), Min: new(0), Max: new(1)})
+		time.Sleep(2 * time.Second)
+		groups := func(want int) {
+			c.Helper()
+			uses, err := messages.Do(c.Context(), c.all[1].system, messages.FleetUseQuery{})
+			if err != nil {
+				c.Fatal(err)
+			}
+			assert.Equal(c, "groups of the second host", uses[0].Groups.Desired, want)
+		}
+		groups(0)
+		etcd, first := c.coordinator.Client(), c.all[0].node
+		found, err := etcd.Read(c.Context(), coord.Query{Key: first.keys.Node(first.name)})
+		if err != nil {
+			c.Fatal(err)
+		}
+		record, err := coord.DecodeNode(found.KVs[0])
+		if err != nil {
+			c.Fatal(err)
+		}
+		record.Locations = []string{"eu-west-1"}
+		change := coord.Put(found.KVs[0].Key, coord.Encode(record))
+		change.Lease = found.KVs[0].Lease
+		if _, _, err := etcd.Commit(c.Context(), nil, []coord.Change{change}); err != nil {
+			c.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		groups(1)
+	})
+}

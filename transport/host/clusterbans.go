@@ -21,6 +21,9 @@ import (
 const (
 	banChangeMax = 5 * time.Second // maximum time for a change of bans
 	bansAtOnce   = 50              // bans that one transaction gives to the cluster
+	// enforceAfter is when a host removes the player of a ban by itself. Before, the node on which an operator has made the
+	// ban asks this host to do so, and counts the player sessions that end. This host may not have answered.
+	enforceAfter = 5 * time.Second
 )
 
 // banID returns the id of a ban's record. A player id may be too long for a key.
@@ -41,17 +44,17 @@ func (n *clusterNode) shareBans() error {
 	if len(n.formerBans) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(n.ctx, syncedMax)
-	defer cancel()
 	for part := range slices.Chunk(n.formerBans, bansAtOnce) { // there may be this many more than bans.Max
-		err := n.writeBans(ctx, func() (changes []store.Change, err error) {
-			for _, b := range part {
-				if !n.host.bans.Has(b.Player, time.Now()) {
-					changes = append(changes, store.Put(store.Ban, string(b.Player), b))
+		err := n.insist(func(ctx context.Context) error {
+			return n.writeBans(ctx, func() (changes []store.Change, err error) {
+				for _, b := range part {
+					if !n.host.bans.Has(b.Player, time.Now()) {
+						changes = append(changes, store.Put(store.Ban, string(b.Player), b))
+					}
 				}
-			}
-			_, err = n.host.bans.Room(part[0].Player, time.Now())
-			return changes, err
+				_, err = n.host.bans.Room(part[0].Player, time.Now())
+				return changes, err
+			})
 		})
 		if err != nil {
 			return err
@@ -98,8 +101,10 @@ func unavailable(ctx context.Context, err error) error {
 	return messages.Errorf(messages.Unavailable, "the bans of the cluster cannot be read or changed: %v", err)
 }
 
-// followBans applies changes of bans to the host's list.
+// followBans applies changes of bans to the host's list. It removes players of new bans from the host's game sessions
+// after enforceAfter.
 func (n *clusterNode) followBans(changes []store.Change) {
+	var made []messages.PlayerID
 	for _, change := range changes {
 		var b messages.Ban
 		switch {
@@ -112,6 +117,37 @@ func (n *clusterNode) followBans(changes []store.Change) {
 		default:
 			n.banned[change.ID] = b.Player
 			n.host.bans.Put(b, nil)
+			made = append(made, b.Player)
 		}
+	}
+	select {
+	case <-n.ready:
+	default:
+		return // the host has no players yet
+	}
+	if len(made) > 0 {
+		n.work.Go(func() {
+			if sleep(n.ctx, enforceAfter); n.ctx.Err() == nil {
+				n.enforceBans(made)
+			}
+		})
+	}
+}
+
+// enforceBans removes players who are banned now from the host's game sessions.
+func (n *clusterNode) enforceBans(players []messages.PlayerID) {
+	for _, player := range players {
+		b, banned := n.host.bans.Find(player, time.Now())
+		if !banned {
+			continue
+		}
+		n.host.system.Send(messages.PlayerSessionQuery{PlayerID: player}, func(answer any, _ error) {
+			records, _ := answer.([]*messages.PlayerSession)
+			for _, s := range records {
+				if !s.Status.Final() {
+					n.host.system.Send(messages.KickPlayer{GameSession: s.GameSessionID, Player: player, Reason: b.Cause()}, func(any, error) {})
+				}
+			}
+		})
 	}
 }

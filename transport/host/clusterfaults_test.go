@@ -1,11 +1,13 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"troupe/actors/cluster/clustertest"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
+	"troupe/messages/coord"
 	"troupe/transport/transporttest/memnet"
 )
 
@@ -47,9 +50,9 @@ func TestStartsThatAreRefused(t *testing.T) {
 	})
 }
 
-// CL-125: a script is updated while a node is suspect. When the node is back, it runs the new version, and its game
-// sessions go on with the old one.
-func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
+// machines starts three hosts. cut separates a host from the coordinator and from what the other hosts send it, but not
+// from its players, or heals that.
+func machines(t *testing.T, test func(c *hosts, cut func(i int, on bool))) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.New(1)
 		t.Cleanup(network.Close)
@@ -59,6 +62,17 @@ func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
 			o.Network, o.Config.Cluster.Peers.Addr = network.Machine(), machine(hosts).String()+":0"
 			hosts++
 		})
+		test(c, func(i int, on bool) {
+			c.clients[i].SetFaults(clustertest.Faults{Requests: on})
+			network.BlockTo(machine(i), on)
+		})
+	})
+}
+
+// CL-125: a script is updated while a node is suspect. When the node is back, it runs the new version, and its game
+// sessions go on with the old one.
+func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
+	machines(t, func(c *hosts, cut func(i int, on bool)) {
 		s := asked(c, 0, messages.CreateScript{Name: "s", Version: "1", Zip: c.script("")})
 		f := asked(c, 0, messages.CreateFleet{Name: "f", ScriptID: s.ID, Locations: []string{"us-east-1"}, Runtime: messages.RuntimeConfiguration{
 			Processes: []messages.ServerProcess{{LaunchPath: "main.js", Concurrent: 2}},
@@ -72,8 +86,7 @@ func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
 		assert.Equal(c, "hosts with game sessions", len(old), 3)
 		lead := leader(c)
 		away, here := (lead+1)%3, (lead+2)%3
-		c.clients[away].SetFaults(clustertest.Faults{Requests: true})
-		network.BlockTo(machine(away), true)
+		cut(away, true)
 		time.Sleep(8 * time.Second)
 		assert.Equal(c, "state", c.all[lead].node.self.View().Member(c.all[away].node.name).State, cluster.Suspect)
 		if u := asked(c, here, messages.UpdateScript{ID: s.ID, Version: "2", Zip: c.script("x: 1")}); u.Loading || len(u.Refused) > 0 {
@@ -92,8 +105,7 @@ func TestAScriptIsUpdatedWhileANodeIsSuspect(t *testing.T) {
 			assert.Equal(c, "version and port of a new game session", fmt.Sprint(g.ScriptVersion, " ", g.Port), "2 (2) "+port)
 		}
 		anew(here)
-		c.clients[away].SetFaults(clustertest.Faults{})
-		network.BlockTo(machine(away), false)
+		cut(away, false)
 		time.Sleep(10 * time.Second)
 		for _, g := range old {
 			now := asked(c, here, messages.GameSessionQuery{ID: g.ID})
@@ -183,4 +195,62 @@ func (c *hosts) script(more string) []byte {
 		c.Fatal(err)
 	}
 	return zip
+}
+
+// unanswered is a coordinator that does not answer the first read of each key and the first commit that begins with it.
+type unanswered struct {
+	cluster.Coordinator
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (u *unanswered) first(request string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	first := !u.seen[request]
+	u.seen[request] = true
+	return first
+}
+
+func (u *unanswered) Read(ctx context.Context, q coord.Query) (coord.Found, error) {
+	if u.first("read " + q.Key) {
+		return coord.Found{}, coord.ErrUnavailable
+	}
+	return u.Coordinator.Read(ctx, q)
+}
+
+func (u *unanswered) Commit(ctx context.Context, when []coord.Condition, changes []coord.Change) (bool, int64, error) {
+	if len(changes) > 0 && u.first("commit "+changes[0].Key) {
+		return false, 0, coord.ErrUnknown
+	}
+	return u.Coordinator.Commit(ctx, when, changes)
+}
+
+// A start waits for etcd in each of its steps, also the start of a host whose former process was killed while it had a
+// game session, and which had bans when it was alone (4.1).
+func TestAStartInsists(t *testing.T) {
+	seeing(t, 1, func(c *hosts) {
+		o := Options{Config: config(c.T), Network: c.all[0].net}
+		o.Config.Store = Store{Path: filepath.Join(c.TempDir(), "store.db")}
+		alone := begin(c.T, o)
+		if err := alone.Ban(c.Context(), messages.Ban{Player: "eve", Until: time.Now().Add(time.Hour), By: "me"}); err != nil {
+			c.Fatal(err)
+		}
+		alone.Close()
+		for range 5 {
+			c.create(0)
+		}
+		time.Sleep(time.Second)
+		c.kill(0)
+		time.Sleep(10 * time.Second)
+		h := c.another(c.all[0].node.name, func(to *Options) {
+			to.Config.Store = o.Config.Store
+			to.Coordinator = &unanswered{Coordinator: to.Coordinator, seen: map[string]bool{}}
+		})
+		assert.Equal(c, "bans", banned(h), "eve by me")
+		found, err := c.coordinator.Client().Read(c.Context(), coord.Query{Key: h.node.keys.Host(h.node.name), Prefix: true})
+		if err != nil || len(found.KVs) > 0 {
+			c.Errorf("records of the process that was killed: %v, %v", found.KVs, err)
+		}
+	})
 }

@@ -405,7 +405,7 @@ func clusterAnswers(t *testing.T, doc *openAPI, compare func(op string, a answer
 	compare("GET /nodes", call("GET", "/nodes", nil, ""))
 	compare("GET /node", call("GET", "/node", url.Values{"node": {name}}, ""))
 	other.node.server.Close()
-	for _, path := range []string{"/connections", "/connections/closed", "/top", "/overview"} {
+	for _, path := range []string{"/connections", "/connections/closed", "/top", "/overview", "/game-sessions", "/players", "/scripts"} {
 		a := call("GET", path, nil, "")
 		var v any
 		if err := json.Unmarshal(a.body, &v); err != nil {

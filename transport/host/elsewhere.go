@@ -17,8 +17,8 @@ import (
 // ownerAwayFor is how long a client waits before it asks again for a game session whose node does not answer.
 const ownerAwayFor = 2 * time.Second
 
-// rebuildMax is how long a node takes at most to write its game sessions to the directory again (CL-112).
-const rebuildMax = 10 * time.Second
+// rebuildMax is how long a node may take to write its game sessions to the directory again, one after the other.
+const rebuildMax = 30 * time.Second
 
 // elsewhere implements gateway.Options.Elsewhere.
 func (n *clusterNode) elsewhere(id messages.PlayerSessionID) gateway.Elsewhere {
@@ -31,8 +31,13 @@ func (n *clusterNode) elsewhere(id messages.PlayerSessionID) gateway.Elsewhere {
 		if err != nil {
 			break
 		}
-		if at.Owner == "" && !at.Ended && n.rebuilding() {
-			break
+		if at.Owner == "" && !at.Ended {
+			if n.registeredWithin(rebuildMax) || !n.self.Leased() { // etcd may have been restored
+				break
+			}
+			if !fresh && n.registeredWithin(rebuildMax+cluster.AbsentFor) { // read while the directory was incomplete
+				continue
+			}
 		}
 		if at.Owner == "" || at.Owner == n.name { // this node would know the player session
 			return gateway.Elsewhere{Over: overOf(at)}
@@ -45,9 +50,9 @@ func (n *clusterNode) elsewhere(id messages.PlayerSessionID) gateway.Elsewhere {
 	return gateway.Elsewhere{RetryAfter: ownerAwayFor}
 }
 
-// rebuilding reports whether a node has just registered, so that the directory may still lack its game sessions.
-func (n *clusterNode) rebuilding() bool {
-	return slices.ContainsFunc(n.self.View().Members, func(m cluster.Member) bool { return m.State == cluster.Live && time.Since(m.Since) < rebuildMax })
+// registeredWithin reports whether a node has registered within the time d. The directory may lack its game sessions.
+func (n *clusterNode) registeredWithin(d time.Duration) bool {
+	return slices.ContainsFunc(n.self.View().Members, func(m cluster.Member) bool { return m.State == cluster.Live && time.Since(m.Since) < d })
 }
 
 // overOf says why nobody plays in a game session.

@@ -148,3 +148,52 @@ func TestAPlayerOfALostHost(t *testing.T) {
 		}
 	})
 }
+
+// While the directory may be incomplete, a login at another host does not end a client for good: before this host has
+// registered again after an outage of etcd, and when another host is still writing its records. An absence that was read
+// in that time is read again afterwards.
+func TestALoginWhileTheDirectoryIsIncomplete(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		g := c.create(0)
+		time.Sleep(rebuildMax)
+		owner, other := c.owner(g)
+		if other == 0 { // the host that reserves the seat has cached the owner
+			other = 1
+		}
+		id := messages.PlayerSessionID(c.reserve(g, "ann"))
+		node, etcd, tag := c.all[other].node, c.coordinator.Client(), coord.TagOf(g.ID)
+		found, err := etcd.Read(c.Context(), coord.Query{Key: node.keys.Game(tag)})
+		if err != nil || len(found.KVs) != 1 {
+			c.Fatal(found.KVs, err)
+		}
+		change := func(change coord.Change) {
+			if _, _, err := etcd.Commit(c.Context(), nil, []coord.Change{change}); err != nil {
+				c.Fatal(err)
+			}
+		}
+		record := coord.Put(node.keys.Game(tag), found.KVs[0].Value)
+		later := func(when string) {
+			if at := node.elsewhere(id); at.RetryAfter == 0 || at.Over != 0 {
+				c.Errorf("%s: %+v", when, at)
+			}
+		}
+
+		c.coordinator.SetAway(true)
+		time.Sleep(10 * time.Second)
+		c.coordinator.SetAway(false)
+		change(coord.Delete(node.keys.Game(tag)))
+		later("before a host has registered")
+		change(record)
+		time.Sleep(rebuildMax + cluster.AbsentFor)
+
+		c.another("node-3", func(*Options) {})
+		change(coord.Delete(node.keys.Game(tag)))
+		time.Sleep(rebuildMax - 2*time.Second)
+		later("while a host writes its records")
+		change(record)
+		time.Sleep(3 * time.Second)
+		if at := node.elsewhere(id); at.Endpoints != c.all[owner].node.self.View().Self.Players {
+			c.Errorf("after that: %+v", at)
+		}
+	})
+}

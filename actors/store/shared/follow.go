@@ -57,11 +57,18 @@ var ErrNotWriter = errors.New("store: this node is not registered at the moment"
 
 // Change commits small changes of the catalog without a term. It is for records that any node may change, while the
 // condition writer holds. It calls decide when this node's copy has all changes that were answered before the call, and
-// again if another change came first or the answer to a commit was lost; the changes of the last call count. It returns
-// once the copy has the changes. The error is decide's, the coordinator's, ErrNotWriter or ctx's.
+// again if another change came first or the coordinator did not answer; the changes of the last call count. It returns
+// once the copy has the changes. It insists until ctx ends; then a change may still be made. The error is decide's, the
+// coordinator's, ErrNotWriter or ctx's.
 func (f *Follower) Change(ctx context.Context, writer coord.Condition, decide func() ([]store.Change, error)) error {
+	later := func(err error) bool { // whether to try again
+		return (errors.Is(err, coord.ErrUnavailable) || errors.Is(err, coord.ErrUnknown)) && cluster.Sleep(ctx, pause)
+	}
 	for refused := int64(-1); ; {
 		at, err := f.synced(ctx)
+		if later(err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -82,7 +89,7 @@ func (f *Follower) Change(ctx context.Context, writer coord.Condition, decide fu
 			return f.replica.WaitFor(ctx, revision)
 		case err == nil:
 			refused = at
-		case !errors.Is(err, coord.ErrUnknown) || ctx.Err() != nil:
+		case !later(err):
 			return err
 		}
 	}

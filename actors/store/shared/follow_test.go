@@ -134,8 +134,8 @@ func TestChange(t *testing.T) {
 							}
 							return nil, nil
 						}
-						for f.Change(ctx, writer, add) != nil {
-							time.Sleep(100 * time.Millisecond)
+						if err := f.Change(ctx, writer, add); err != nil {
+							t.Errorf("seed %d: node %d: %v", seed, n, err)
 						}
 						mu.Lock()
 						if !slices.Contains(record(own), one) {

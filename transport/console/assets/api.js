@@ -7,9 +7,6 @@ let node = ""; // the node that answers, in a cluster
 // ofNodes are columns and facts that only a cluster has.
 export const ofNodes = (...all) => (node ? all : []);
 
-// silence says which nodes of a cluster do not answer, so that what they have is not in a list.
-export const silence = (names) => (names.length ? `Without what is on ${names.join(", ")}: ${names.length === 1 ? "this node does" : "these nodes do"} not answer.` : "");
-
 // mayAct reports whether the host takes actions from who looks; the host itself decides again at each action.
 export const mayAct = () => role === "operator";
 

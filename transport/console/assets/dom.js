@@ -97,3 +97,7 @@ export function table(name, columns, rows, empty) {
 
 // facts draws pairs of a name and a value.
 export const facts = (pairs) => h("dl", { class: "facts" }, pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value === "" || value === null || value === undefined ? "–" : value))));
+
+// without says which nodes of a cluster do not answer, so that what they have is not in a list.
+export const without = (names) => (names.length ? h("p", { class: "notice" },
+  `Without what is on ${names.join(", ")}: ${names.length === 1 ? "this node does" : "these nodes do"} not answer.`) : null);

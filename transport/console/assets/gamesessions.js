@@ -1,5 +1,5 @@
 // gamesessions.js: the list of game sessions, and one of them.
-import { h, show, number, bytes, duration, time, last, badge, table, facts, clip, section, filters, words, choice, count, toPlayer } from "./dom.js";
+import { h, show, number, bytes, duration, time, last, badge, table, facts, clip, section, filters, words, choice, count, toPlayer, without } from "./dom.js";
 import { get, act, mayAct, ofNodes } from "./api.js";
 import { kick, ban } from "./actions.js";
 import { ask } from "./dialog.js";
@@ -23,7 +23,7 @@ export function gameSessions(body, query, page) {
       h("p", {}, ["gameSessionName", "gameSessionId", "gameSessionProperties.KEY", "maximumSessions", "playerSessionCount", "hasAvailablePlayerSessions", "creationTimeMillis"].flatMap((n, i) => [i ? ", " : "", h("code", {}, n)]))), list);
   const load = async () => {
     const found = await get("game-sessions", { ...asked(), next: trail.at(-1), limit: 50 });
-    show(list,
+    show(list, without(found.silentNodes),
       count(found.matched, "game session", "game sessions", found.gameSessions.length),
       table("Game sessions", [
         ["Game session", (g) => linkTo(g.id)],

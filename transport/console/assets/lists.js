@@ -1,5 +1,5 @@
 // lists.js: fleets, scripts, queues, events.
-import { h, show, number, bytes, duration, time, last, badge, table, clip, section, filters, words, toPlayer } from "./dom.js";
+import { h, show, number, bytes, duration, time, last, badge, table, clip, section, filters, words, toPlayer, without } from "./dom.js";
 import { get, stream, listen } from "./api.js";
 import { every } from "./refresh.js";
 import { linkTo } from "./gamesessions.js";
@@ -50,7 +50,7 @@ export function scripts(body, _query, page) {
     const [f, s, o] = await Promise.all([get("fleets"), get("scripts"), get("overview")]);
     const errors = (await happened(f.fleets)).filter((e) => failures.includes(e.code));
     const run = (id) => f.fleets.filter((x) => x.scriptId === id).map((x) => x.name || x.id).join(", ");
-    show(body,
+    show(body, without(s.silentNodes),
       section("Uploaded scripts", table("Scripts", [
         ["Script", (x) => clip(x.id, 44)], ["Name", (x) => clip(x.name)], ["Version", (x) => clip(x.version)], ["Uploads", (x) => number(x.contents), "number"],
         ["Run by", (x) => clip(run(x.id))], ["Node", (x) => x.nodeVersion], ["Size", (x) => bytes(x.sizeBytes), "number"], ["Created", (x) => time(x.created)],

@@ -1,6 +1,6 @@
 // overview.js: the first page, live.
-import { h, show, number, brief, bytes, duration, facts } from "./dom.js";
-import { stream, listen, silence } from "./api.js";
+import { h, show, number, brief, bytes, duration, facts, without } from "./dom.js";
+import { stream, listen } from "./api.js";
 
 const width = 240;
 const height = 48;
@@ -44,7 +44,7 @@ export function overview(body) {
     const g = o.gameSessions;
     const connections = Object.entries(o.connections).filter(([, n]) => n > 0).map(([k, n]) => `${number(n)} ${k}`).join(", ");
     show(body,
-      o.silentNodes.length ? h("p", { class: "notice" }, silence(o.silentNodes)) : null,
+      without(o.silentNodes),
       h("div", { class: "cards" },
         card("Players", number(p.attached), `${number(p.detached)} detached · ${number(p.reserved)} reserved`, stream.history.map((x) => x.players.attached)),
         card("Game sessions", number(g.ACTIVE ?? g.active ?? 0), `${number(sum(g))} in all states`, stream.history.map((x) => x.gameSessions.ACTIVE ?? x.gameSessions.active ?? 0)),

@@ -1,13 +1,12 @@
 // people.js: players who play, one player, connections that have ended, bans.
-import { h, show, duration, time, table, facts, clip, section, filters, words, choice, count, toPlayer } from "./dom.js";
-import { get, mayAct, ofNodes, silence } from "./api.js";
+import { h, show, duration, time, table, facts, clip, section, filters, words, choice, count, toPlayer, without } from "./dom.js";
+import { get, mayAct, ofNodes } from "./api.js";
 import { every } from "./refresh.js";
 import { kick, ban, lift } from "./actions.js";
 import { linkTo, playerColumns } from "./gamesessions.js";
 
 const onNode = () => ofNodes(["Node", (x) => x.node]);
 const columns = () => [...playerColumns.slice(0, 1), ["Game session", (p) => linkTo(p.gameSessionId)], ...onNode(), ...playerColumns.slice(1)];
-const without = (names) => (names.length ? h("p", { class: "notice" }, silence(names)) : null);
 
 export function players(body, query, page) {
   const who = words("who", "", "ann");
@@ -65,7 +64,7 @@ export function player(body, query, page) {
     const [sessions, ended, all] = await Promise.all([get("players", { player: id, limit: 50 }), get("connections/closed", { player: id, limit: 50 }), get("bans")]);
     const banned = all.bans.find((b) => b.playerId === id);
     const seats = sessions.players.filter((p) => !p.terminated && p.state !== "gone").length;
-    show(body,
+    show(body, without(ended.silentNodes),
       h("section", { class: "panel" }, facts([
         ["Seats", String(seats)],
         ["Player sessions", String(sessions.matched)],
