@@ -1,7 +1,9 @@
 package node_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,6 +89,7 @@ type setup struct {
 	cpu         time.Duration // see node.Program.Bound
 	processes   int
 	nodeVersion string
+	perProcess  int
 	args        []string
 	failing     bool // the game session is expected not to become ACTIVE
 	short       bool // also run in short mode
@@ -162,6 +165,12 @@ func program(t testing.TB, dir, source string, s setup) *node.Program {
 	for name, text := range s.files {
 		b.Files[name] = []byte(text)
 	}
+	if s.perProcess > 1 {
+		var p map[string]any
+		_ = json.Unmarshal([]byte(cmp.Or(string(b.Files["package.json"]), "{}")), &p)
+		p["troupe"] = map[string]any{"engine": "node", "gamesPerProcess": s.perProcess}
+		b.Files["package.json"], _ = json.Marshal(p)
+	}
 	l := actorstest.ScriptLimits()
 	if s.limits != nil {
 		s.limits(&l)
@@ -232,7 +241,12 @@ func (g *game) ended(words string) {
 // code begins.
 func (g *game) interrupted() {
 	g.Helper()
-	g.logged("begun")
+	g.Until(func() string {
+		if !strings.Contains(g.log.String(), "begun") && !node.Printed(g.handler, "begun") {
+			return "not begun\n" + g.log.String()
+		}
+		return ""
+	})
 	g.Until(func() string {
 		if g.Count.ScriptInterrupts.Load() == 0 {
 			node.Overdue(g.handler)
