@@ -7,7 +7,7 @@
 // is called by guard; and an error that nobody caught belongs to the game session from
 // whose context it comes, or else to all.
 
-const fs = require('fs'), path = require('path'), stream = require('stream'), timers = require('timers'), vm = require('vm');
+const fs = require('fs'), path = require('path'), stream = require('stream'), timers = require('timers'), url = require('url'), vm = require('vm');
 const Module = require('module'), EventEmitter = require('events');
 const adapt = load('adapt'), pipe = load('pipe');
 
@@ -157,9 +157,9 @@ exports.load = function (game) {
 };
 
 function requireMain(game) {
-  const main = makeModule(game, game.options.entry, null);
+  const main = game.main = game.process.mainModule = makeModule(game, game.options.entry, null);
   main.id = '.';
-  game.process.mainModule = main;
+  main.require.main = main;
   return run(game, main);
 }
 
@@ -178,7 +178,7 @@ exports.ended = function ended(game) {
 function makeModule(game, filename, parent) {
   const module = {
     id: filename, filename: filename, path: path.dirname(filename), exports: new game.global.Object(), loaded: false, children: [], parent: parent,
-    paths: Module._nodeModulePaths(path.dirname(filename)),
+    paths: Module._nodeModulePaths(path.dirname(filename)), url: url.pathToFileURL(filename).href, // the host has made import.meta.url of it
   };
   module.require = makeRequire(game, module);
   return module;
@@ -204,7 +204,7 @@ function makeRequire(game, module) {
     return run(game, makeModule(game, filename, module));
   };
   require.resolve = resolve;
-  require.main = game.process.mainModule || module;
+  require.main = game.main;
   require.extensions = Module._extensions;
   require.cache = new Proxy(Object.create(null), {
     get: (none, name) => game.modules.get(name), has: (none, name) => game.modules.has(name), deleteProperty: (none, name) => { game.modules.delete(name); return true; },
@@ -222,7 +222,7 @@ function ownModule(game, name) {
     case 'timers': return game.timers;
     case 'timers/promises': return game.timers.promises;
     case 'module': return Object.assign(Object.create(Module), { createRequire: file => {
-      const filename = String(file).startsWith('file:') ? require('url').fileURLToPath(file) : String(file);
+      const filename = String(file).startsWith('file:') ? url.fileURLToPath(file) : String(file);
       return makeRequire(game, makeModule(game, filename, null));
     } });
   }

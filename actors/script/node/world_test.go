@@ -122,13 +122,7 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 	})
 	actorstest.RunReal(t, s.change, func(w *actorstest.World) {
 		g.World = w
-		h, err := g.program.NewHandler(script.Process{Fleet: &messages.Fleet{ID: "fleet-1", Name: "arena"}, Args: s.args,
-			Log: script.NewLog(&g.log, script.LevelDebug, nil), Counters: w.Count})
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.handler = h
-		g.id = w.Create(spy{h.(loader), g})
+		g.begin(s.args...)
 		if !s.failing {
 			g.await(messages.GameSessionActive)
 		}
@@ -150,6 +144,26 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 	if t.Failed() {
 		t.Log("game session's log:\n" + g.log.String())
 	}
+}
+
+// begin creates the game session.
+func (g *game) begin(args ...string) {
+	g.Helper()
+	h, err := g.program.NewHandler(script.Process{Fleet: &messages.Fleet{ID: "fleet-1", Name: "arena"}, Args: args,
+		Log: script.NewLog(&g.log, script.LevelDebug, nil), Counters: g.Count})
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.handler = h
+	g.id = g.Create(spy{h.(loader), g})
+}
+
+// another creates another game session of the same program.
+func (g *game) another() *game {
+	g.Helper()
+	o := &game{World: g.World, t: g.t, program: g.program, dir: g.dir, closed: make(chan struct{})}
+	o.begin()
+	return o
 }
 
 func program(t testing.TB, dir, source string, s setup) *node.Program {
