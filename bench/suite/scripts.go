@@ -71,6 +71,7 @@ type scriptFleet struct {
 	with       string // another embedded file, which the script requires
 	parameters string
 	own        string // the user's own file or folder, used instead of an embedded script
+	perProcess int    // if not 0, the script runs in Node.js, with so many game sessions per process
 }
 
 // userFleet is the fleet of the players.
@@ -89,8 +90,17 @@ func (f *scriptFleet) line(dir string) (string, error) {
 		return head + fmt.Sprintf("script: %q}\n", path), nil
 	}
 	folder := filepath.Join(dir, "scripts", f.id)
+	if f.perProcess > 0 {
+		folder += "-node"
+	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", fmt.Errorf("write script: %w", err)
+	}
+	if f.perProcess > 0 {
+		about := fmt.Sprintf(`{"troupe": {"engine": "node", "gamesPerProcess": %d}}`, f.perProcess)
+		if err := os.WriteFile(filepath.Join(folder, "package.json"), []byte(about), 0o600); err != nil {
+			return "", fmt.Errorf("write script: %w", err)
+		}
 	}
 	for _, name := range []string{f.launch, f.with} {
 		text := []byte(f.text)

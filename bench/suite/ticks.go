@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"time"
 
 	"troupe/bench/loadgen"
@@ -18,7 +19,14 @@ var tickWorkloads = []Workload{ticking(100), ticking(250,
 	result.Goal{Subject: host, Figure: "ticks_share", Plus: 0.99, AtLeast: true},
 	result.Goal{Subject: host, Figure: "gap_p99_ms", Plus: 70},
 	result.Goal{Subject: host, Figure: "resident_mib", Plus: 220},
-), ticking(500)}
+), ticking(500,
+	result.Goal{Subject: inNode, Figure: "cpu_tick_us", Over: colyseus, Times: 1.2},
+	result.Goal{Subject: inNode, Figure: "ticks_share", Plus: 0.95, AtLeast: true},
+	result.Goal{Subject: inNode, Figure: "resident_mib", Over: colyseus, Times: 1.5},
+)}
+
+// inNode is the subject whose games run in Node.js, 50 in a process.
+const inNode = "node"
 
 // ticking returns a workload of games with ticks, in which each player sends some inputs.
 func ticking(rooms int, goals ...result.Goal) Workload {
@@ -30,6 +38,10 @@ func ticking(rooms int, goals ...result.Goal) Workload {
 		subjects: func(r *run) []subject {
 			fleet := scriptFleet{id: userFleet, launch: "ticks.js", own: r.o.Script}
 			all := []subject{r.scriptedHost(host, fleet, (*run).ticks)}
+			if _, err := exec.LookPath("node"); err == nil && fleet.own == "" {
+				fleet.perProcess = 50
+				all = append(all, r.scriptedHost(inNode, fleet, (*run).ticks))
+			}
 			for _, p := range r.peers() {
 				if p.name == colyseus {
 					p.spec.Args = append(p.spec.Args[:len(p.spec.Args):len(p.spec.Args)], "--ticks", fmt.Sprint(ticksPerSecond))

@@ -124,11 +124,29 @@ func (b *Bundle) Engine() (string, error) {
 	}
 }
 
+// GamesPerProcessMax is the maximum of GamesPerProcess.
+const GamesPerProcessMax = 1000
+
+// GamesPerProcess returns how many game sessions share a process of Node.js: what package.json requests with
+// {"troupe": {"engine": "node", "gamesPerProcess": 50}}, or 1.
+func (b *Bundle) GamesPerProcess() (int, error) {
+	p, err := b.describe()
+	if err != nil {
+		return 0, err
+	}
+	n := p.Troupe.GamesPerProcess
+	if n < 0 || n > GamesPerProcessMax {
+		return 0, fmt.Errorf("troupe.gamesPerProcess of %s is %d: it must be 1 to %d", packageFile, n, GamesPerProcessMax)
+	}
+	return max(n, 1), nil
+}
+
 // description contains the relevant fields of a package.json.
 type description struct {
 	Main   string `json:"main"`
 	Troupe struct {
-		Engine string `json:"engine"`
+		Engine          string `json:"engine"`
+		GamesPerProcess int    `json:"gamesPerProcess"`
 	} `json:"troupe"`
 }
 

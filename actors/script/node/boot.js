@@ -3,11 +3,18 @@
 // host's frames from the script's.
 const fs = require('fs'), path = require('path'), vm = require('vm');
 
-function load(file, name) {
-  const source = fs.readFileSync(path.join(__dirname, file), 'utf8');
-  const module = { exports: {} };
-  vm.runInThisContext('(function (exports, require, module) {' + source + '\n})', { filename: name })(module.exports, require, module);
-  return module.exports;
+const loaded = {};
+
+function load(name) {
+  if (!loaded[name]) {
+    const source = fs.readFileSync(path.join(__dirname, name + '.js'), 'utf8');
+    const module = loaded[name] = { exports: {} };
+    const script = new vm.Script('(function (exports, require, module, load) {' + source + '\n})', { filename: 'troupe:' + name });
+    module.script = script; // contexts.js runs one of them again
+    script.runInThisContext()(module.exports, require, module, load);
+  }
+  return loaded[name].exports;
 }
 
-load('shim.js', 'troupe:shim').run(load('realtime.js', 'troupe:realtime'), url => import(url));
+load.script = name => loaded[name].script;
+load('shim').run(process.argv[2] === 'shared' ? load('contexts') : load('own'), url => import(url));

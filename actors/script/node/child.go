@@ -1,19 +1,21 @@
 package node
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
+	"troupe/messages/counters"
 )
 
 const (
@@ -25,50 +27,96 @@ const (
 	batchMax = 512
 	// drainTime is how long the pipes of a dead child are read. A process that the child has started may hold
 	// them open.
-	drainTime    = 5 * time.Second
+	drainTime = 5 * time.Second
+	// servedMax times its number of game sessions is how many a process has in its life: what they leave behind
+	// in it, such as open sockets, ends with it.
+	servedMax = 20
+	// lastLines is how many lines of output of a process with several game sessions are kept. Node.js prints
+	// some 30 when it runs out of memory.
+	lastLines    = 40
 	memoryOfNode = 96 << 20 // memory of the node process itself, in addition to that of the script
 )
 
-// child is one process, and the communication between it and its game session. Its goroutines are: run, which
-// alone starts the process, kills it and waits for its end; a writer; a reader; and one for each output
-// stream. The actor of the game session is none of them.
+// child is one process, with the game sessions in it, and the communication between it and them. Its
+// goroutines are: run, which alone starts the process, kills it and waits for its end; a writer; a reader; and
+// one for each output stream. The actors of the game sessions are none of them.
 type child struct {
-	p       *Program
-	process script.Process
-	do      func(f func()) bool                 // script.Session.Do
-	handle  func(list []fields) (rest []fields) // called through do; called again with the returned rest until the rest is empty
-	ended   func(why string)                    // called through do, last
+	p        *Program
+	number   int    // among the program's processes
+	metadata string // directory of the fleet's metadata file, the same for all of its game sessions
+	count    *counters.Set
 
 	queue   queue
-	closing chan struct{} // closed when the game session has ended
+	closing chan struct{} // closed when the last game session has ended
 	kills   chan string   // capacity 1: the reason to kill the process
-	handled chan struct{} // capacity 1: a batch has been handled
 	cpu     cpuMeter      // used only by the keeper's goroutine
 
 	mu       sync.Mutex
 	watchdog watchdog
-	mute     bool // the log is closed; write nothing
+	games    map[uint32]*handler // the game sessions that have not ended, by number
+	last     uint32              // number of the newest game session
+	full     bool                // takes no more game sessions: it ends, or has ended
+	tail     []printed           // the last lines of output of a process with several game sessions
 }
 
-func newChild(p *Program, process script.Process) *child {
-	return &child{p: p, process: process, closing: make(chan struct{}), kills: make(chan string, 1), handled: make(chan struct{}, 1),
-		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: cpuWindow}}
+// printed is a line of a process's output.
+type printed struct {
+	level  script.Level
+	stream string
+	text   string
 }
 
-// close kills the process and stops the use of the log. It does not wait.
-func (c *child) close() {
-	c.mu.Lock()
-	c.mute = true
-	c.mu.Unlock()
-	close(c.closing)
+func newChild(p *Program, number int, metadata string, count *counters.Set) *child {
+	return &child{p: p, number: number, metadata: metadata, count: count, closing: make(chan struct{}), kills: make(chan string, 1),
+		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: cpuWindow}, games: make(map[uint32]*handler)}
 }
 
-// say writes to the game session's log. It is safe for concurrent use.
-func (c *child) say(level script.Level, file string, row int, text string) {
+// join makes h a game session of the process, and loads its script. It returns false if the process takes no
+// more game sessions.
+func (c *child) join(h *handler, load []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.mute {
-		c.process.Log.At(level, file, row, text)
+	if c.full || len(c.games) >= c.p.perProcess || int(c.last) >= c.p.perProcess*servedMax {
+		return false
+	}
+	c.last++
+	if h.enter(c, c.last) {
+		c.games[c.last] = h
+		c.send(c.last, toLoad, func(f *frame) { f.rest(load) })
+	}
+	return true
+}
+
+// leave removes a game session that has ended. Without game sessions the process is killed.
+func (c *child) leave(h *handler) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.games, h.number)
+	switch {
+	case len(c.games) > 0:
+		c.send(h.number, toEnd, nil)
+	case !c.full:
+		c.full = true
+		close(c.closing)
+	}
+}
+
+// print logs a line of output. Nobody knows which of several game sessions has printed it, so the last lines
+// of their process are logged when it ends.
+func (c *child) print(level script.Level, stream string, _ int, text string) {
+	text = strings.ReplaceAll(text, c.p.files.game, bundle.Root)
+	c.mu.Lock()
+	if c.p.perProcess > 1 {
+		if c.tail = append(c.tail, printed{level, stream, text}); len(c.tail) > lastLines {
+			c.tail = slices.Delete(c.tail, 0, 1)
+		}
+		c.mu.Unlock()
+		return
+	}
+	only := c.games[c.last]
+	c.mu.Unlock()
+	if only != nil {
+		only.say(level, stream, 0, text)
 	}
 }
 
@@ -82,10 +130,15 @@ func (c *child) kill(why string) {
 
 // put sends a frame that fill completes. If the error is errTooLong or errFull, the frame was not sent. After
 // errFull the process is killed.
-func (c *child) put(k toChild, fill func(f *frame)) error {
+func (c *child) put(game uint32, k toChild, fill func(f *frame)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.queue.put(k, fill)
+	return c.send(game, k, fill)
+}
+
+// send is put for a caller that holds the lock.
+func (c *child) send(game uint32, k toChild, fill func(f *frame)) error {
+	err := c.queue.put(game, k, fill)
 	switch err {
 	case nil:
 		c.watchdog.sent(time.Now())
@@ -95,12 +148,34 @@ func (c *child) put(k toChild, fill func(f *frame)) error {
 	return err
 }
 
+// run is the life of the process. At its end, all of its game sessions end.
 func (c *child) run() {
+	c.mu.Lock()
+	c.full = len(c.games) == 0 // the game session has ended before the start
+	none := c.full
+	c.mu.Unlock()
+	if none {
+		c.p.forget(c)
+		return
+	}
 	why, err := c.live()
 	if err != nil {
 		why = "node cannot be started: " + err.Error()
 	}
-	c.do(func() { c.ended(why) })
+	c.p.forget(c)
+	c.mu.Lock()
+	c.full = true
+	games := slices.Collect(maps.Values(c.games))
+	c.mu.Unlock()
+	if c.p.perProcess > 1 {
+		why = fmt.Sprintf("process %d with %d game sessions: %s", c.number, len(games), why)
+	}
+	for _, h := range games {
+		for _, l := range c.tail {
+			h.say(l.level, l.stream, 0, l.text)
+		}
+		h.do(func() { h.onEnded(why) })
+	}
 }
 
 // pipes are the host's ends of the pipes.
@@ -123,7 +198,11 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	if c.p.maps {
 		flags = append(flags, "--enable-source-maps")
 	}
-	cmd = exec.Command(c.p.binary, append(flags, c.p.files.boot)...)
+	args := append(flags, c.p.files.boot)
+	if c.p.perProcess > 1 {
+		args = append(args, "shared")
+	}
+	cmd = exec.Command(c.p.binary, args...)
 	cmd.Dir = c.p.files.game
 	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + c.p.files.game, "NODE_ENV=production"}
@@ -148,9 +227,6 @@ func (c *child) live() (why string, err error) {
 	closeFile := func(f *os.File) { _ = f.Close() }
 	cmd, host, far, err := c.command()
 	defer host.each(closeFile)
-	if err == nil {
-		err = c.load()
-	}
 	var serial int
 	if err == nil {
 		serial, err = c.p.keeper.start(start{cmd: cmd, o: &c.p.o, memoryMax: c.p.limits.MemoryMax, use: c.use})
@@ -159,15 +235,12 @@ func (c *child) live() (why string, err error) {
 	if err != nil {
 		return "", err
 	}
-	count := c.process.Counters
+	count := c.count
 	count.ScriptProcesses.Add(1)
 	defer count.ScriptProcesses.Add(-1)
 	var all sync.WaitGroup
-	write := func(level script.Level, file string, row int, text string) {
-		c.say(level, file, row, strings.ReplaceAll(text, c.p.files.game, bundle.Root))
-	}
-	stderr := &lines{stream: "stderr", level: script.LevelError, write: write, dropped: &count.LogLinesDropped}
-	stdout := &lines{stream: "stdout", level: script.LevelInfo, write: write, dropped: &count.LogLinesDropped}
+	stderr := &lines{stream: "stderr", level: script.LevelError, write: c.print, dropped: &count.LogLinesDropped}
+	stdout := &lines{stream: "stdout", level: script.LevelInfo, write: c.print, dropped: &count.LogLinesDropped}
 	all.Go(func() { c.queue.run(host.in) })
 	all.Go(func() { c.read(host.out) })
 	all.Go(func() { stdout.run(host.stdout) })
@@ -232,11 +305,11 @@ func (c *child) look() {
 	switch {
 	case stuck:
 		if len(c.kills) == 0 {
-			c.process.Counters.ScriptInterrupts.Add(1)
+			c.count.ScriptInterrupts.Add(1)
 		}
 		c.kill(fmt.Sprintf("the script did not answer within %v: it is likely in a loop without end (the embedded engine would say where)", c.p.limits.Callback))
 	case ask:
-		_ = c.put(toConfirm, nil) // if the queue is full, the process is killed anyway
+		_ = c.put(0, toConfirm, nil) // if the queue is full, the process is killed anyway
 	}
 }
 
@@ -254,32 +327,12 @@ func (c *child) use(u usage) {
 	}
 }
 
-func (c *child) load() error {
-	metadata, err := c.p.metadata(c.process.Fleet)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(map[string]any{
-		"entry": c.p.entry, "game": c.p.files.game, "metadata": metadata, "args": append([]string{}, c.process.Args...), "nodeVersion": c.p.nodeVersion,
-		"logLevel": c.process.Log.Threshold(), "tickMs": c.p.limits.Tick.Milliseconds(), "timersMax": c.p.limits.TimersMax, "keepRunning": c.p.limits.KeepRunningOnError,
-	})
-	if err == nil && c.put(toLoad, func(f *frame) { f.rest(data) }) != nil {
-		err = errors.New("the launch parameters are too long")
-	}
-	return err
-}
-
-// read reads frames from the child and passes them to handle in batches.
+// read reads frames from the child and passes them to the game sessions. It continues when all of them have
+// handled theirs; so the child has to wait, which limits its output.
 func (c *child) read(r io.Reader) {
 	buf := make([]byte, 0, readMin)
 	var list []fields
-	var batch []fields
-	var handle func()
-	handle = func() {
-		if batch = c.handle(batch); len(batch) == 0 || !c.do(handle) {
-			c.handled <- struct{}{}
-		}
-	}
+	var busy []*handler
 	for {
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		if err != nil && n == 0 {
@@ -298,24 +351,60 @@ func (c *child) read(r io.Reader) {
 				break
 			}
 			used += size
-			if batch, err = c.confirm(list); err != nil {
+			if busy, err = c.sort(list, busy[:0]); err != nil {
 				c.kill(err.Error())
 				return
 			}
-			if len(batch) == 0 {
-				continue
-			}
-			if !c.do(handle) {
-				return
-			}
-			select {
-			case <-c.handled:
-			case <-c.closing:
-				return // handle may be in the middle of the batch
+			if !deliver(busy) { // a game session that ends may still use the buffer
+				buf, used = append(make([]byte, 0, cap(buf)), buf[used:]...), 0
 			}
 		}
 		buf = again(buf, used)
 	}
+}
+
+// sort passes acknowledgements to the watchdog, and appends the other frames to the batches of their game
+// sessions, which it returns.
+func (c *child) sort(list []fields, busy []*handler) ([]*handler, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for _, f := range list {
+		if f.kind == fromAck {
+			if !c.watchdog.confirmed(f.n, now) {
+				return nil, errors.New("the process confirmed what it was not sent")
+			}
+		} else if h := c.games[f.game]; h != nil { // otherwise it has ended
+			if len(h.batch) == 0 {
+				busy = append(busy, h)
+			}
+			h.batch = append(h.batch, f)
+		}
+	}
+	return busy, nil
+}
+
+// deliver has the batches handled. It returns false if one of the game sessions has ended meanwhile, which may
+// be in the middle of its batch.
+func deliver(busy []*handler) (all bool) {
+	all = true
+	for i, h := range busy {
+		if h.at = 0; !h.do(h.handle) {
+			busy[i] = nil
+		}
+	}
+	for _, h := range busy {
+		if h == nil {
+			continue
+		}
+		select {
+		case <-h.handled:
+			h.batch = h.batch[:0]
+		case <-h.gone:
+			all = false
+		}
+	}
+	return all
 }
 
 // split parses the frames at the beginning of b, at most batchMax, and returns the number of bytes that they
@@ -350,19 +439,4 @@ func again(buf []byte, used int) []byte {
 		return append(make([]byte, 0, need), rest...)
 	}
 	return buf[:copy(buf, rest)]
-}
-
-// confirm removes acknowledgements from list and passes them to the watchdog.
-func (c *child) confirm(list []fields) ([]fields, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	others := list[:0]
-	for _, f := range list {
-		if f.kind != fromAck {
-			others = append(others, f)
-		} else if !c.watchdog.confirmed(f.n, time.Now()) {
-			return nil, errors.New("the process confirmed what it was not sent")
-		}
-	}
-	return others, nil
 }

@@ -1,13 +1,28 @@
 package node
 
-import _ "embed" // embeds the JavaScript files of this directory
-
-// bootJS is the main file of the node process. It runs shimJS under a file name of the host.
-var (
-	//go:embed boot.js
-	bootJS string
-	//go:embed shim.js
-	shimJS string
+import (
+	"embed"
+	"io/fs"
 )
+
+// sources are the JavaScript files of this directory. boot.js is the main file of the node process. It runs
+// the others under names of the host.
+//
+//go:embed *.js
+var sources embed.FS
+
+// hostFiles returns the sources by name.
+func hostFiles() map[string]string {
+	files := make(map[string]string)
+	names, _ := fs.Glob(sources, "*.js") // the pattern is valid
+	for _, name := range names {
+		text, err := sources.ReadFile(name)
+		if err != nil {
+			panic(err) // the file is embedded
+		}
+		files[name] = string(text)
+	}
+	return files
+}
 
 const emptyJS = "'use strict';\nmodule.exports = {};\n"

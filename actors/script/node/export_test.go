@@ -3,6 +3,8 @@ package node
 import (
 	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"troupe/actors/script"
@@ -21,6 +23,19 @@ func (p *Program) Wait(ctx context.Context) error {
 // Bound replaces the limits on CPU time and processes. It must be called before the first game session.
 func (p *Program) Bound(cpu time.Duration, processes int) {
 	p.bounds = bounds{cmp.Or(cpu, p.bounds.cpu), cmp.Or(processes, p.bounds.processes)}
+}
+
+// Printed reports whether the process of several game sessions has printed text.
+func Printed(h script.Handler, text string) bool {
+	h.(*handler).mu.Lock()
+	c := h.(*handler).child
+	h.(*handler).mu.Unlock()
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.tail, func(l printed) bool { return strings.Contains(l.text, text) })
 }
 
 // Overdue makes the watchdog believe that the current call has reached its time limit, and makes it check.

@@ -83,7 +83,9 @@ func unpack(dir, version string, all map[string][]byte, t tag, foreign bool) (f 
 			return nil, err
 		}
 	}
-	for name, text := range map[string]string{"boot.js": bootJS, "shim.js": shimJS, "realtime.js": realtime.Source} {
+	host := hostFiles()
+	host["realtime.js"] = realtime.Source
+	for name, text := range host {
 		if err := write(filepath.Join(root, "host", name), []byte(text)); err != nil {
 			return nil, err
 		}

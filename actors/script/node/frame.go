@@ -10,7 +10,7 @@ import (
 
 // The protocol. The child reads frames from file descriptor 3 and writes frames to 4.
 //
-// frame    u32 length of the rest, 1 to 1 MiB; u8 kind; fields
+// frame    u32 length of the rest, 5 to 1 MiB; u32 number of the game session; u8 kind; fields
 // numbers  little-endian; u8, u32, i32
 // text     u32 length, UTF-8; rest: the remaining bytes of the frame
 // player   i32 peer id, text player session id, text player id, text player data
@@ -18,9 +18,13 @@ import (
 //
 // The child acknowledges each frame (fromAck) after handling it; this shows that it is alive. Both sides
 // handle frames in order, so messages that a script sends before it answers a question are delivered before
-// the answer.
+// the answer. toConfirm and fromAck are about the process: their number is 0. A frame for a game session that
+// has ended is acknowledged and ignored.
 
-const frameMax = 1 << 20 // maximum length of a frame in bytes, without its length field
+const (
+	frameMax = 1 << 20 // maximum length of a frame in bytes, without its length field
+	headLen  = 5       // game session and kind
+)
 
 type toChild uint8
 
@@ -28,6 +32,7 @@ const (
 	toLoad    toChild = iota + 1 // rest: JSON for loading the script
 	toConfirm                    // no fields; asks for an acknowledgement
 	toCall                       // u32 id of the answer, 0 if none is needed; u8 callback; its arguments
+	toEnd                        // no fields; the game session has ended
 )
 
 // callback numbers the callbacks. In a set of exports, bit 1<<n means that the script exports callback n.
@@ -81,6 +86,7 @@ var errMalformed = errors.New("malformed frame")
 
 // fields are the decoded fields of a frame from the child. The byte slices point into the read buffer.
 type fields struct {
+	game    uint32
 	kind    fromChild
 	flags   uint8
 	n       uint32
@@ -96,7 +102,7 @@ func frameLen(b []byte) (int, error) {
 		return 0, nil
 	}
 	n := binary.LittleEndian.Uint32(b)
-	if n == 0 || n > frameMax {
+	if n < headLen || n > frameMax {
 		return 0, fmt.Errorf("%w: length %d", errMalformed, n)
 	}
 	return 4 + int(n), nil
@@ -106,11 +112,14 @@ func frameLen(b []byte) (int, error) {
 // must end after its last field.
 func parse(frame []byte) (f fields, err error) {
 	r := reader{b: frame}
-	f.kind = fromChild(r.u8())
+	f.game, f.kind = r.u32(), fromChild(r.u8())
 	rest := false
 	switch f.kind {
 	case fromEnding:
-	case fromAck, fromExports:
+	case fromAck:
+		f.n = r.u32()
+		r.bad = r.bad || f.game != 0
+	case fromExports:
 		f.n = r.u32()
 	case fromFailed, fromCrash:
 		rest = true

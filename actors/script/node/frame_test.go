@@ -16,6 +16,7 @@ import (
 // encode is the inverse of parse.
 func encode(f fields) []byte {
 	e := frame{}
+	e.u32(f.game)
 	e.u8(uint8(f.kind))
 	switch f.kind {
 	case fromAck, fromExports:
@@ -53,7 +54,7 @@ func unit(b []byte) []byte {
 var samples = []fields{
 	{kind: fromAck, n: 3}, {kind: fromLoaded, n: 6, rest: []byte(`{"maxPlayers":2}`)}, {kind: fromFailed, rest: []byte("no")},
 	{kind: fromAnswer, n: 1 << 31, flags: 1}, {kind: fromExports}, {kind: fromSend, flags: 3, a: -1, b: 2, c: 1 << 30, rest: []byte{0, 255}},
-	{kind: fromMembers, a: 1, b: -1}, {kind: fromKick, a: 7, rest: []byte("rude")}, {kind: fromEnding}, {kind: fromExit, a: -1}, {kind: fromCrash},
+	{kind: fromMembers, a: 1, b: -1}, {kind: fromKick, a: 7, rest: []byte("rude")}, {game: 1 << 31, kind: fromEnding}, {game: 7, kind: fromExit, a: -1}, {kind: fromCrash},
 	{kind: fromLog, flags: 6, n: 12, file: []byte("a.js"), rest: []byte("text")}, {kind: fromSlow, n: 60, rest: []byte("onMessage")}, {kind: fromErred, flags: 2}, {kind: fromBackfill, a: 1},
 }
 
@@ -141,7 +142,7 @@ func FuzzStream(f *testing.F) {
 
 // A long frame makes the buffer grow, and later it shrinks again.
 func TestBuffersOfLongFrames(t *testing.T) {
-	long := unit(encode(fields{kind: fromCrash, rest: make([]byte, frameMax-1)}))
+	long := unit(encode(fields{kind: fromCrash, rest: make([]byte, frameMax-headLen)}))
 	buf := append(make([]byte, 0, readMin), long[:readMin]...)
 	buf = again(buf, 0)
 	if cap(buf) != len(long) || len(buf) != readMin {
@@ -155,7 +156,7 @@ func TestBuffersOfLongFrames(t *testing.T) {
 	if buf = again(buf, used); len(buf) != 0 || cap(buf) != readMin {
 		t.Error(len(buf), cap(buf))
 	}
-	for _, n := range []uint32{0, frameMax + 1, 1 << 31} {
+	for _, n := range []uint32{0, headLen - 1, frameMax + 1, 1 << 31} {
 		if _, _, err := split(binary.LittleEndian.AppendUint32(nil, n), nil); !errors.Is(err, errMalformed) {
 			t.Error(n, err)
 		}
@@ -164,13 +165,13 @@ func TestBuffersOfLongFrames(t *testing.T) {
 
 func TestTheQueueIsBounded(t *testing.T) {
 	q := queue{wake: make(chan struct{}, 1)}
-	put := func(n int) error { return q.put(toConfirm, func(f *frame) { f.rest(make([]byte, n)) }) }
+	put := func(n int) error { return q.put(7, toConfirm, func(f *frame) { f.rest(make([]byte, n)) }) }
 	if err := put(frameMax); err != errTooLong || cap(q.buf) > frameMax {
 		t.Errorf("a frame that is too long: %v, and the queue keeps %d bytes", err, cap(q.buf))
 	}
 	n := 0
 	for ; n < 100; n++ {
-		if err := put(1<<20 - 5); err == errFull {
+		if err := put(1<<20 - 4 - headLen); err == errFull {
 			break
 		} else if err != nil {
 			t.Fatal(err)

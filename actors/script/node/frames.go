@@ -9,20 +9,20 @@ import (
 	"troupe/messages"
 )
 
-// onFrames handles frames from the child. It stops after answers that are followed by other frames, and
-// returns those for a later turn of the actor. So the consequences of an answer come before whatever the
-// script did after it.
-func (h *handler) onFrames(list []fields) (rest []fields) {
+// onFrames handles frames from the child, and returns how many. It stops after answers that are followed by
+// other frames, which are for a later turn of the actor. So the consequences of an answer come before whatever
+// the script did after it.
+func (h *handler) onFrames(list []fields) int {
 	for i := range list {
 		if h.over {
-			return nil
+			break
 		}
 		h.onFrame(&list[i])
-		if rest = list[i+1:]; list[i].kind == fromAnswer && len(rest) > 0 && rest[0].kind != fromAnswer {
-			return rest
+		if rest := list[i+1:]; list[i].kind == fromAnswer && len(rest) > 0 && rest[0].kind != fromAnswer {
+			return i + 1
 		}
 	}
-	return nil
+	return len(list)
 }
 
 func (h *handler) onFrame(f *fields) {
@@ -32,7 +32,9 @@ func (h *handler) onFrame(f *fields) {
 	case fromFailed:
 		reason := string(f.rest)
 		h.leave(func() { h.fail(reason) })
-		h.kill("") // so that no more of the script runs
+		if h.p.perProcess == 1 {
+			h.child.kill("") // so that no more of the script runs
+		}
 	case fromAnswer:
 		h.asked.Answer(f.n, f.flags == 1)
 	case fromExports:
@@ -92,11 +94,16 @@ func (h *handler) onLoaded(f *fields) {
 
 const leaveTime = 2 * time.Second // how long a process may take to exit after it has announced its end
 
-// leave defers fate, the consequence of the announced end, until the process has ended and all its output has
-// been logged.
+// leave carries out fate, the consequence of an announced end. If the process ends with the game session, it
+// waits until the process has ended and all its output has been logged.
 func (h *handler) leave(fate func()) {
 	h.over, h.fate = true, fate
-	time.AfterFunc(leaveTime, func() { h.kill("") })
+	if h.p.perProcess > 1 {
+		h.fate = func() {}
+		fate()
+		return
+	}
+	time.AfterFunc(leaveTime, func() { h.child.kill("") })
 }
 
 func (h *handler) onEnded(why string) {

@@ -2,16 +2,22 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 
 	"troupe/actors/script"
 	"troupe/messages"
 )
 
 // handler is the game logic of one game session; its script runs in a child. Its fields belong to the game
-// session's actor.
+// session's actor, unless they say otherwise.
 type handler struct {
-	*child
+	p       *Program
+	process script.Process
+	child   *child              // set when the script is being loaded
+	number  uint32              // of the game session in the child
+	do      func(f func()) bool // script.Session.Do
 	session script.Session
 	loading *script.Pending
 	conf    script.Configuration
@@ -20,6 +26,16 @@ type handler struct {
 	fate    func() // called after the end of the process; set if the process has announced its end
 	asked   script.Questions
 	slow    script.SlowCalls
+
+	// The child's reader fills batch, has handle called through do, and waits for handled or gone.
+	batch   []fields
+	at      int // frames of the batch that are handled
+	handle  func()
+	handled chan struct{} // capacity 1
+	gone    chan struct{} // closed when the game session has ended
+
+	mu    sync.Mutex
+	ended bool // the log is closed; write nothing
 }
 
 var (
@@ -28,26 +44,74 @@ var (
 )
 
 func newHandler(p *Program, process script.Process) *handler {
-	h := &handler{child: newChild(p, process)}
-	h.child.handle, h.child.ended = h.onFrames, h.onEnded
+	h := &handler{p: p, process: process, handled: make(chan struct{}, 1), gone: make(chan struct{})}
+	h.handle = func() {
+		h.at += h.onFrames(h.batch[h.at:])
+		if h.at == len(h.batch) || !h.do(h.handle) {
+			h.handled <- struct{}{}
+		}
+	}
 	return h
 }
 
-// Load implements script.Loader. It starts the process.
+// Load implements script.Loader. It starts the process, unless another one has room.
 func (h *handler) Load(s script.Session) *script.Pending {
 	h.session, h.do, h.loading = s, s.Do, new(script.Pending)
-	h.p.live.Go(h.run)
+	h.p.live.Go(func() {
+		if err := h.p.place(h); err != nil {
+			h.do(func() { h.onEnded("node cannot be started: " + err.Error()) })
+		}
+	})
 	return h.loading
 }
 
 // Init is never called, because handler implements script.Loader.
 func (h *handler) Init(script.Session) error { return nil }
 
-// Close implements script.Closer. It kills the process.
+// Close implements script.Closer. It ends the script, and the process if this was its last game session.
 func (h *handler) Close() {
 	h.over, h.fate = true, func() {}
-	h.close()
+	h.mu.Lock()
+	h.ended = true
+	c := h.child
+	h.mu.Unlock()
+	if c != nil {
+		c.leave(h)
+	}
+	close(h.gone)
 	h.p.live.Done()
+}
+
+// enter gives the game session its place in a child. It returns false if the game session has ended. It is
+// safe for concurrent use with Close and say.
+func (h *handler) enter(c *child, number uint32) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended {
+		h.child, h.number = c, number
+	}
+	return !h.ended
+}
+
+// say writes to the game session's log. It is safe for concurrent use.
+func (h *handler) say(level script.Level, file string, row int, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended {
+		h.process.Log.At(level, file, row, text)
+	}
+}
+
+// parameters returns what the child needs to load the script.
+func (h *handler) parameters(metadata string) ([]byte, error) {
+	data, err := json.Marshal(map[string]any{
+		"entry": h.p.entry, "game": h.p.files.game, "metadata": metadata, "args": append([]string{}, h.process.Args...), "nodeVersion": h.p.nodeVersion,
+		"logLevel": h.process.Log.Threshold(), "tickMs": h.p.limits.Tick.Milliseconds(), "timersMax": h.p.limits.TimersMax, "keepRunning": h.p.limits.KeepRunningOnError,
+	})
+	if err == nil && len(data) > frameMax-headLen {
+		err = errors.New("the launch parameters are too long")
+	}
+	return data, err
 }
 
 func (h *handler) Configuration() script.Configuration { return h.conf }
@@ -62,7 +126,7 @@ func (h *handler) call(id uint32, c callback, fill func(f *frame)) bool {
 	if h.over {
 		return false
 	}
-	err := h.put(toCall, func(f *frame) {
+	err := h.child.put(h.number, toCall, func(f *frame) {
 		f.u32(id)
 		f.u8(uint8(c))
 		if fill != nil {

@@ -67,7 +67,7 @@ func TestHostileScripts(t *testing.T) {
 		"processes of other sessions": {code: "const {spawn} = require('child_process'); for (let i = 0; i < 12; i++) spawn('setsid', ['sleep', '1000'])",
 			reason: "processes, more than 4", processes: 4},
 		"reads the pipes":  {code: "require('fs').writeSync(4, 'garbage')", reason: "the host does not understand"},
-		"says it lives":    {code: "for (;;) require('fs').writeSync(4, Buffer.from([5, 0, 0, 0, 1, 0, 0, 0, 0]))", reason: "confirmed what it was not sent"},
+		"says it lives":    {code: "for (;;) require('fs').writeSync(4, Buffer.from([9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]))", reason: "confirmed what it was not sent"},
 		"closes the pipes": {code: "require('fs').closeSync(4)", reason: "node ended"},
 		"kills its group":  {code: "process.kill(0, 'SIGKILL')", reason: "signal: killed"},
 		"recursion":        {code: "setTimeout(function f() { f(); }, 1)", reason: "Maximum call stack size exceeded"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type Program struct {
 	nodeVersion string
 	entry       string // path of the entry file
 	maps        bool   // the script has source maps
+	perProcess  int    // maximum number of game sessions of a process
 	limits      script.Limits
 	bounds      bounds
 	binary      string
@@ -26,11 +28,13 @@ type Program struct {
 	files       *files
 	keeper      *keeper
 
-	mu     sync.Mutex
-	closed bool
-	live   sync.WaitGroup    // counts handlers that are not closed and children that have not ended
-	fleets map[string]string // metadata directories of fleets, by a key made from the fleet's attributes
-	done   chan struct{}     // closed when all children and files are gone
+	mu       sync.Mutex
+	closed   bool
+	children []*child          // the processes that have not ended, in order of their start
+	started  int               // number of processes so far
+	live     sync.WaitGroup    // counts handlers that are not closed and children that have not ended
+	fleets   map[string]string // metadata directories of fleets, by a key made from the fleet's attributes
+	done     chan struct{}     // closed when all children and files are gone
 }
 
 // bounds are resource limits of a game session on Linux, in addition to script.Limits.
@@ -53,7 +57,11 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 	if err != nil {
 		return nil, err
 	}
-	all, maps, err := translated(b)
+	perProcess, err := b.GamesPerProcess()
+	if err != nil {
+		return nil, err
+	}
+	all, maps, err := translated(b, perProcess > 1)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +71,7 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 	if err != nil {
 		return nil, fmt.Errorf("unpack version %s: %w", b.Version, err)
 	}
-	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: filepath.Join(f.game, filepath.FromSlash(entry)), maps: maps, limits: limits, bounds: bounds{15 * time.Second, 16},
+	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: filepath.Join(f.game, filepath.FromSlash(entry)), maps: maps, perProcess: perProcess, limits: limits, bounds: bounds{15 * time.Second, 16},
 		binary: binary, o: o, files: f, keeper: newKeeper(t), fleets: make(map[string]string), done: make(chan struct{})}
 	go p.keeper.run()
 	return p, nil
@@ -103,6 +111,38 @@ func (p *Program) Close() {
 	case <-p.done:
 	case <-time.After(closeTime): // the rest is removed when the last game session ends
 	}
+}
+
+// place gives a game session to the first process that has room, or to a new one.
+func (p *Program) place(h *handler) error {
+	metadata, err := p.metadata(h.process.Fleet)
+	if err != nil {
+		return err
+	}
+	load, err := h.parameters(metadata)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.children {
+		if c.metadata == metadata && c.join(h, load) {
+			return nil
+		}
+	}
+	p.started++
+	c := newChild(p, p.started, metadata, h.process.Counters)
+	c.join(h, load)
+	p.children = append(p.children, c)
+	p.live.Go(c.run)
+	return nil
+}
+
+// forget removes a process that has ended.
+func (p *Program) forget(c *child) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.children = slices.DeleteFunc(p.children, func(o *child) bool { return o == c })
 }
 
 // metadata returns the directory with the metadata file of a fleet. It creates the directory on the first

@@ -29,11 +29,13 @@ var (
 )
 
 // put adds a frame that fill completes. If the error is errTooLong or errFull, the frame is not added.
-func (q *queue) put(k toChild, fill func(f *frame)) error {
+func (q *queue) put(game uint32, k toChild, fill func(f *frame)) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	start := len(q.buf)
-	f := frame{append(q.buf, 0, 0, 0, 0, byte(k))}
+	f := frame{append(q.buf, 0, 0, 0, 0)}
+	f.u32(game)
+	f.u8(uint8(k))
 	if fill != nil {
 		fill(&f)
 	}

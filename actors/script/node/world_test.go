@@ -1,7 +1,9 @@
 package node_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,6 +89,7 @@ type setup struct {
 	cpu         time.Duration // see node.Program.Bound
 	processes   int
 	nodeVersion string
+	perProcess  int
 	args        []string
 	failing     bool // the game session is expected not to become ACTIVE
 	short       bool // also run in short mode
@@ -119,13 +122,7 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 	})
 	actorstest.RunReal(t, s.change, func(w *actorstest.World) {
 		g.World = w
-		h, err := g.program.NewHandler(script.Process{Fleet: &messages.Fleet{ID: "fleet-1", Name: "arena"}, Args: s.args,
-			Log: script.NewLog(&g.log, script.LevelDebug, nil), Counters: w.Count})
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.handler = h
-		g.id = w.Create(spy{h.(loader), g})
+		g.begin(s.args...)
 		if !s.failing {
 			g.await(messages.GameSessionActive)
 		}
@@ -149,6 +146,26 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 	}
 }
 
+// begin creates the game session.
+func (g *game) begin(args ...string) {
+	g.Helper()
+	h, err := g.program.NewHandler(script.Process{Fleet: &messages.Fleet{ID: "fleet-1", Name: "arena"}, Args: args,
+		Log: script.NewLog(&g.log, script.LevelDebug, nil), Counters: g.Count})
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.handler = h
+	g.id = g.Create(spy{h.(loader), g})
+}
+
+// another creates another game session of the same program.
+func (g *game) another() *game {
+	g.Helper()
+	o := &game{World: g.World, t: g.t, program: g.program, dir: g.dir, closed: make(chan struct{})}
+	o.begin()
+	return o
+}
+
 func program(t testing.TB, dir, source string, s setup) *node.Program {
 	t.Helper()
 	entry := s.entry
@@ -161,6 +178,12 @@ func program(t testing.TB, dir, source string, s setup) *node.Program {
 	}
 	for name, text := range s.files {
 		b.Files[name] = []byte(text)
+	}
+	if s.perProcess > 1 {
+		var p map[string]any
+		_ = json.Unmarshal([]byte(cmp.Or(string(b.Files["package.json"]), "{}")), &p)
+		p["troupe"] = map[string]any{"engine": "node", "gamesPerProcess": s.perProcess}
+		b.Files["package.json"], _ = json.Marshal(p)
 	}
 	l := actorstest.ScriptLimits()
 	if s.limits != nil {
@@ -232,7 +255,12 @@ func (g *game) ended(words string) {
 // code begins.
 func (g *game) interrupted() {
 	g.Helper()
-	g.logged("begun")
+	g.Until(func() string {
+		if !strings.Contains(g.log.String(), "begun") && !node.Printed(g.handler, "begun") {
+			return "not begun\n" + g.log.String()
+		}
+		return ""
+	})
 	g.Until(func() string {
 		if g.Count.ScriptInterrupts.Load() == 0 {
 			node.Overdue(g.handler)

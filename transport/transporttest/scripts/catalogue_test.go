@@ -51,9 +51,12 @@ func TestCatalogueRunsAlikeInEveryEngine(t *testing.T) {
 				if asks == bundle.EngineNode && e.name != bundle.EngineNode {
 					t.Skip("the script asks for engine node")
 				}
+				if e.shared && name == "toplevel" {
+					t.Skip("it lists its folder, which has a package.json then")
+				}
 				got := playCatalogued(t, e, name)
 				file := filepath.Join(catalogue, name+".trace")
-				if *update && e.name == bundle.EngineNode {
+				if *update && e.name == bundle.EngineNode && !e.shared {
 					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 						t.Fatal(err)
 					}
@@ -71,7 +74,7 @@ func TestCatalogueRunsAlikeInEveryEngine(t *testing.T) {
 // If a script uses something that the embedded engine lacks, loading fails with an error that names it and
 // says what to do.
 func TestEmbeddedEngineRefusesWithAReason(t *testing.T) {
-	w := start(t, engine{bundle.EngineEmbedded}, filepath.Join(catalogue, "intruder"), setup{})
+	w := start(t, engine{name: bundle.EngineEmbedded}, filepath.Join(catalogue, "intruder"), setup{})
 	w.neverReady("child_process", `"engine": "node"`)
 }
 

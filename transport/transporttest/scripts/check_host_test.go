@@ -58,6 +58,9 @@ func examine(h script.Handler, healthy chan bool) script.Handler {
 // startExamined is start with a program of the test, which wraps the handlers of the script.
 func startExamined(t *testing.T, e engine, path string, healthy chan bool) *world {
 	t.Helper()
+	if e.shared {
+		path = shared(t, path)
+	}
 	b, err := bundle.FromPath(path, bundle.Limits{})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/hosttest"
@@ -167,6 +169,9 @@ func one(t testing.TB, text string) string { return files(t, "script.js", text) 
 // start starts a host with a script. path is a file or a folder.
 func start(t *testing.T, e engine, path string, s setup) *world {
 	t.Helper()
+	if e.shared {
+		path = shared(t, path)
+	}
 	return startWith(t, func(c *host.Config) {
 		f := &c.Fleets[0]
 		f.Script, f.LaunchPath, f.LaunchParameters, f.Engine, f.NodeVersion = path, s.Launch, s.Args, e.name, s.Node
@@ -174,6 +179,31 @@ func start(t *testing.T, e engine, path string, s setup) *world {
 			s.Config(c)
 		}
 	}, nil)
+}
+
+// shared copies a script, and lets several of its game sessions share a process of Node.js.
+func shared(t *testing.T, path string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(path)); err != nil {
+		t.Fatal(err)
+	}
+	about := make(map[string]any)
+	name := filepath.Join(dir, "package.json")
+	if text, err := os.ReadFile(name); err == nil {
+		if err := json.Unmarshal(text, &about); err != nil {
+			t.Fatal(err)
+		}
+	}
+	about["troupe"] = map[string]any{"engine": bundle.EngineNode, "gamesPerProcess": 50}
+	text, err := json.Marshal(about)
+	if err == nil {
+		err = os.WriteFile(name, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // startWith starts a host. newHandler creates the games of fleets without a script.

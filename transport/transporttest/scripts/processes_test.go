@@ -22,7 +22,7 @@ func TestWhatAScriptStartsEndsWithItsGameSession(t *testing.T) {
 		t.Skip("what leaves its process group is found on Linux only")
 	}
 	t.Parallel()
-	w := start(t, engine{bundle.EngineNode}, one(t, `
+	w := start(t, engine{name: bundle.EngineNode}, one(t, `
 		const { spawn, spawnSync } = require('child_process');
 		let session;
 		exports.ssExports = {
