@@ -87,6 +87,8 @@ func Consequence(kind store.Kind) string {
 		return "the alias is gone, or, if it is configured, as the configuration says: create one, and change the queues and programs that name this one" + restore
 	case store.Location:
 		return "the location is gone, and fleets there go on: create it again" + restore
+	case store.Compute:
+		return "the compute is gone, and its processes cannot connect: register it again" + restore
 	case store.Queue:
 		return "the queue is gone, or, if it is configured, as the configuration says; its PENDING placements fail: create it again" + restore
 	case store.Placement:

@@ -78,6 +78,9 @@ func WithID(q Request, call string) Request {
 	case CreateLocation:
 		q.Location.Call = cmp.Or(q.Location.Call, call)
 		return q
+	case RegisterCompute:
+		q.Compute.Call = cmp.Or(q.Compute.Call, call)
+		return q
 	case CreateQueue:
 		q.Queue.Call = cmp.Or(q.Queue.Call, call)
 		return q

@@ -43,6 +43,9 @@ func (gs *games) occupy(e *entry, by int) {
 // room.
 func (gs *games) room(f *messages.Fleet, location string) error {
 	id, own := f.ID, gs.fleetOf(f.ID)
+	if f.Anywhere {
+		return full("no server process of fleet %s is ready in %s", id, location)
+	}
 	if most := catalog.Capacity(f, location); own.live[location] >= most {
 		return full("fleet %s hosts its maximum of %d game sessions in %s", id, most, location)
 	}

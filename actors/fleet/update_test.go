@@ -240,17 +240,3 @@ func TestARefusedUpdateIsNotStoredWithTheEnd(t *testing.T) {
 		}
 	})
 }
-
-// An earlier version of the host stored an ANYWHERE fleet as ACTIVE. The processes of such a fleet would run elsewhere.
-func TestAStoredAnywhereFleetIsInError(t *testing.T) {
-	hosted(t, func(o *fleet.Options) {
-		o.Fleets = append(o.Fleets, &messages.Fleet{ID: "fleet-anywhere", Status: messages.FleetActive, Anywhere: true, Locations: []string{"custom-attic"}})
-	}, func(h *host) {
-		_, err := h.create(at("fleet-anywhere", "custom-attic"))
-		h.is(err, messages.InvalidFleetStatus)
-		events, err := request[[]messages.FleetEvent](h, messages.FleetEventQuery{ID: "fleet-anywhere"})
-		if err != nil || len(events) == 0 || !strings.Contains(events[0].Message, "no process can register") {
-			h.Errorf("%+v, %v", events, err)
-		}
-	})
-}

@@ -15,6 +15,7 @@ const (
 	Fleet         Kind = "fleet"         // messages.Fleet with its events
 	Alias         Kind = "alias"         // messages.Alias
 	Location      Kind = "location"      // messages.Location (custom locations only)
+	Compute       Kind = "compute"       // messages.Compute, by fleet and name
 	Queue         Kind = "queue"         // messages.Queue
 	Placement     Kind = "placement"     // messages.Placement
 	RuleSet       Kind = "ruleset"       // messages.RuleSet

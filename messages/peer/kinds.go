@@ -24,6 +24,7 @@ var kinds = named(
 	of[messages.AwaitSeats](),
 	of[messages.InspectGameSession](), of[messages.KickPlayer](), of[messages.PlacementList](),
 	of[messages.CreateLocation](), of[messages.DeleteLocation](), of[messages.LocationQuery](),
+	of[messages.RegisterCompute](), of[messages.DeregisterCompute](), of[messages.ComputeQuery](), of[messages.AuthorizeCompute](),
 	of[messages.UpdateMatchmaker](), of[messages.StartMatchmaking](), of[messages.AcceptMatch](), of[messages.CheckRuleSet](),
 	of[messages.CreateRuleSet](), of[messages.DeleteRuleSet](), of[messages.RuleSetQuery](), of[messages.CreateMatchmaker](),
 	of[messages.DeleteMatchmaker](), of[messages.MatchmakerQuery](), of[messages.MatchmakerStateQuery](), of[messages.TicketQuery](),

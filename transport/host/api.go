@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
@@ -56,8 +57,10 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
+	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, strings.Replace(scheme, "http", "ws", 1)+"://"+public+serverSDKPath)
 	api, err := serviceapi.New(serviceapi.Options{
 		Backend: h.doer(), Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
+		ServerSDK: h.addrs.ServerSDK,
 	})
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
@@ -81,6 +84,9 @@ func (h *Host) startAPI(o Options) error {
 	h.http.ErrorLog = log.New(httpLog{o.Log.With().Str("listener", "api").Logger()}, "", 0)
 	return nil
 }
+
+// serverSDKPath is the path of the Server SDK's endpoint.
+const serverSDKPath = "/server-sdk"
 
 // httpLog logs the messages of net/http. Failed TLS handshakes are logged at info level, because any stranger
 // can cause them.

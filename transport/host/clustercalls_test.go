@@ -40,6 +40,8 @@ func identity(answer any) string {
 		return string(a.ID)
 	case messages.Location:
 		return a.Name + a.Created.String()
+	case *messages.Compute:
+		return a.Name + a.Created.String()
 	case *messages.Queue:
 		return string(a.Name) + a.Created.String()
 	case *messages.RuleSet:
@@ -70,7 +72,8 @@ func creates(c *hosts) []messages.Request {
 	return []messages.Request{
 		messages.CreateLocation{Location: messages.Location{Name: "custom-here"}},
 		messages.CreateScript{Name: "s", Version: "1", Zip: zip},
-		messages.CreateFleet{Name: "f", Anywhere: true, Locations: []string{"custom-here"}},
+		messages.CreateFleet{ID: "fleet-anywhere", Name: "f", Anywhere: true, Locations: []string{"custom-here"}},
+		messages.RegisterCompute{Compute: messages.Compute{FleetID: "fleet-anywhere", Name: "box", Location: "custom-here", IPAddress: "10.1.2.3"}},
 		messages.CreateAlias{Name: "a", FleetID: "fleet-dev"},
 		messages.CreateQueue{Queue: messages.Queue{Name: "q", Timeout: time.Minute}},
 		messages.StartPlacement{ID: "p", Queue: "queue-dev", MaxPlayers: 2},
@@ -118,7 +121,7 @@ func TestACallHasOneEffectAtAllHosts(t *testing.T) {
 				assert.Equal(c, fmt.Sprintf("%T at host %d after the leader has gone", q, i), identity(again(c, i, fmt.Sprint("call-", n), q)), first[n])
 			}
 		}
-		if a := identity(again(c, other, "another call", messages.CreateAlias{Name: "a", FleetID: "fleet-dev"})); a == first[3] {
+		if a := identity(again(c, other, "another call", messages.CreateAlias{Name: "a", FleetID: "fleet-dev"})); a == first[4] {
 			t.Error("another call got the alias of the first")
 		}
 		c.refused(another, messages.InvalidRequest, messages.CreateQueue{Queue: messages.Queue{Name: "q", Timeout: time.Minute}})

@@ -19,6 +19,7 @@ type Config struct {
 	KCP       KCP       `config:"kcp"`
 	TLS       TLS       `config:"tls"`
 	Public    Public    `config:"public"`
+	ServerSDK ServerSDK `config:"serverSDK"`
 	// Region is the name of the API region, which is part of all ids. It has letters, digits and hyphens.
 	Region      string      `config:"region" level:"common"`
 	Account     string      `config:"account"`   // account number in ARNs; 12 digits
@@ -149,6 +150,14 @@ type Public struct {
 	// the machine has neither.
 	IP   string `config:"ip" level:"common"`
 	Host string `config:"host" level:"common"` // DNS name, which players of a fleet with certificates verify; empty: none
+}
+
+// ServerSDK is the endpoint of game servers that speak the GameLift Server SDK. It is a path of the service API's
+// address.
+type ServerSDK struct {
+	// URL is the URL of the endpoint for computes: ws or wss, without a query. RegisterCompute returns it. If it is empty, it
+	// is /server-sdk on the service API's address.
+	URL string `config:"url"`
 }
 
 // Location is a location that this host serves in the service API. One host can serve several regions.

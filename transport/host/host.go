@@ -181,9 +181,9 @@ func Start(o Options) (h *Host, err error) {
 	if h.listeners.certs != nil {
 		h.serving.Go(func() { h.listeners.certs.Watch(watching, c.TLS.ReloadEvery) })
 	}
-	url := h.addrs.APIURL
+	url, sdk := h.addrs.APIURL, h.addrs.ServerSDK
 	h.addrs = h.listeners.announcement(c)
-	h.addrs.API, h.addrs.APIURL = h.api.Addr().String(), url
+	h.addrs.API, h.addrs.APIURL, h.addrs.ServerSDK = h.api.Addr().String(), url, sdk
 	if h.node != nil {
 		if err = h.node.takePlayers(c, &h.listeners); err != nil {
 			return nil, err

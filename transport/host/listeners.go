@@ -195,6 +195,8 @@ type Announcement struct {
 	DTLS   string `json:"fast_dtls,omitempty"`
 	KCP    string `json:"kcp,omitempty"`
 	CA     string `json:"ca,omitempty"` // PEM trust anchors of the secured listeners
+	// ServerSDK is the URL at which game servers with the GameLift Server SDK connect.
+	ServerSDK string `json:"server_sdk,omitempty"`
 }
 
 func (c *Config) fastOptions(count *counters.Set, log zerolog.Logger) fast.Options {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -38,6 +40,7 @@ func (c *Config) Validate() error {
 		_, err := netip.ParseAddr(c.Public.IP)
 		v.that("public.ip", err == nil, "must be an IP address")
 	}
+	v.serverSDK(c.ServerSDK.URL)
 	v.that("region", regionForm().MatchString(c.Region), "must be letters, digits and hyphens")
 	v.that("account", accountForm().MatchString(c.Account), "must be 12 digits")
 	v.fleets(c)
@@ -66,6 +69,13 @@ func (c *Config) Validate() error {
 	v.events(&c.Events)
 	v.scripts(c)
 	return errors.Join(v...)
+}
+
+// serverSDK checks a URL by the rules of all Server SDKs (server-sdk.md 1).
+func (v *checks) serverSDK(text string) {
+	u, err := url.Parse(text)
+	ok := err == nil && (u.Scheme == "ws" || u.Scheme == "wss") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(text, "?#")
+	v.that("serverSDK.url", text == "" || ok, "must be a ws:// or wss:// URL without a query and a fragment")
 }
 
 type checks []error

@@ -123,21 +123,27 @@ func TestCreateFleetIsChecked(t *testing.T) {
 			in   members
 			code string
 		}{
-			"neither":              {members{"Name": "f"}, invalidRequest},
-			"both":                 {with(good, "BuildId", "build-1"), invalidRequest},
-			"unknown build":        {members{"Name": "f", "BuildId": "build-1"}, "NotFoundException"},
-			"unknown script":       {with(good, "ScriptId", "script-1"), "NotFoundException"},
-			"other region":         {with(good, "ScriptId", "arn:aws:gamelift:eu-west-1::script/script-0000"), "NotFoundException"},
-			"location twice":       {with(good, "Locations", []members{{"Location": "us-east-1"}, {"Location": "us-east-1"}}), invalidRequest},
-			"ports":                {with(good, "EC2InboundPermissions", []members{{"FromPort": 9, "ToPort": 8, "IpRange": "::/0", "Protocol": "UDP"}}), invalidRequest},
-			"peering":              {with(good, "PeerVpcId", "vpc-1"), invalidRequest},
-			"gateway":              {with(good, "PlayerGatewayMode", "REQUIRED"), invalidRequest},
-			"cost":                 {with(good, "AnywhereConfiguration", members{"Cost": "1"}), invalidRequest},
-			"tag":                  {with(good, "Tags", []members{{"Key": "AWS:x", "Value": ""}}), "TaggingFailedException"},
-			"gateway settings":     {with(good, "PlayerGatewayConfiguration", members{"GameServerIpProtocolSupported": "IPv4"}), invalidRequest},
-			"no gateway settings":  {with(good, "PlayerGatewayConfiguration", members{}), invalidRequest},
-			"anywhere":             {anywhere, invalidRequest},
-			"anywhere with script": {with(anywhere, "ScriptId", "script-0000"), invalidRequest},
+			"neither":               {members{"Name": "f"}, invalidRequest},
+			"both":                  {with(good, "BuildId", "build-1"), invalidRequest},
+			"unknown build":         {members{"Name": "f", "BuildId": "build-1"}, "NotFoundException"},
+			"unknown script":        {with(good, "ScriptId", "script-1"), "NotFoundException"},
+			"other region":          {with(good, "ScriptId", "arn:aws:gamelift:eu-west-1::script/script-0000"), "NotFoundException"},
+			"location twice":        {with(good, "Locations", []members{{"Location": "us-east-1"}, {"Location": "us-east-1"}}), invalidRequest},
+			"ports":                 {with(good, "EC2InboundPermissions", []members{{"FromPort": 9, "ToPort": 8, "IpRange": "::/0", "Protocol": "UDP"}}), invalidRequest},
+			"peering":               {with(good, "PeerVpcId", "vpc-1"), invalidRequest},
+			"gateway":               {with(good, "PlayerGatewayMode", "REQUIRED"), invalidRequest},
+			"cost":                  {with(good, "AnywhereConfiguration", members{"Cost": "1"}), invalidRequest},
+			"tag":                   {with(good, "Tags", []members{{"Key": "AWS:x", "Value": ""}}), "TaggingFailedException"},
+			"gateway settings":      {with(good, "PlayerGatewayConfiguration", members{"GameServerIpProtocolSupported": "IPv4"}), invalidRequest},
+			"no gateway settings":   {with(good, "PlayerGatewayConfiguration", members{}), invalidRequest},
+			"anywhere with script":  {with(anywhere, "ScriptId", "script-0000"), invalidRequest},
+			"anywhere with build":   {with(anywhere, "BuildId", "build-1"), invalidRequest},
+			"anywhere with a path":  {with(anywhere, "ServerLaunchPath", "/local/game/a.js"), invalidRequest},
+			"anywhere as EC2":       {with(anywhere, "EC2InstanceType", "c5.large"), invalidRequest},
+			"anywhere with ports":   {with(anywhere, "EC2InboundPermissions", []members{}), invalidRequest},
+			"anywhere, no place":    {members{"Name": "f", "ComputeType": "ANYWHERE"}, invalidRequest},
+			"anywhere, at home":     {with(anywhere, "Locations", []members{{"Location": "us-east-1"}}), invalidRequest},
+			"anywhere, place twice": {with(anywhere, "Locations", []members{{"Location": "custom-one"}, {"Location": "custom-one"}}), invalidRequest},
 		} {
 			t.Run(name, func(t *testing.T) { a.call(t, protocol, "CreateFleet", c.in).Want(t, 400, c.code) })
 		}
@@ -164,6 +170,27 @@ func TestCreateFleetIsChecked(t *testing.T) {
 			t.Errorf("locations %v", l)
 		}
 		if got := a.fake.founded[0].Runtime.Processes; len(got) != 1 || got[0] != (messages.ServerProcess{LaunchPath: "/local/game/a.js", Parameters: "-v loggingLevel:DEBUG", Concurrent: 2}) {
+			t.Errorf("the backend got %+v", got)
+		}
+	})
+}
+
+// server-sdk.md 2.
+func TestAnywhereFleetIsCreated(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		out := a.call(t, protocol, "CreateFleet", members{"Name": "f", "ComputeType": "ANYWHERE", "AnywhereConfiguration": members{"Cost": "1.5"},
+			"Locations": []members{{"Location": "custom-one"}, {"Location": "custom-two"}}, "RuntimeConfiguration": members{"GameSessionActivationTimeoutSeconds": 60}}).OK(t)
+		fleet := out["FleetAttributes"].(members)
+		for k, want := range (members{"ComputeType": "ANYWHERE", "AnywhereConfiguration": members{"Cost": "1.5"}, "InstanceType": nil, "FleetType": nil, "ScriptId": nil}) {
+			if !reflect.DeepEqual(fleet[k], want) {
+				t.Errorf("%s is %v, want %v", k, fleet[k], want)
+			}
+		}
+		if l := items(t, out, "LocationStates"); len(l) != 2 || l[0]["Location"] != "custom-one" || l[1]["Location"] != "custom-two" {
+			t.Errorf("locations %v", l)
+		}
+		if got := a.fake.founded[0]; !got.Anywhere || got.Runtime.ActivationTimeout != time.Minute || len(got.Locations) != 2 {
 			t.Errorf("the backend got %+v", got)
 		}
 	})

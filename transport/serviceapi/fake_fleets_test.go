@@ -15,6 +15,7 @@ type fakeFleets struct {
 	aliases   []*messages.Alias
 	tags      map[messages.Resource]map[string]string
 	locations []messages.Location
+	computes  []*messages.Compute
 	uses      []messages.FleetUse
 	instances []messages.Instance
 	got       []any // requests as received
@@ -166,6 +167,43 @@ func (b *fakeBackend) readLocations(ctx context.Context) ([]messages.Location, e
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return b.locations, err
+}
+
+func (b *fakeBackend) registerCompute(ctx context.Context, m messages.Compute) (*messages.Compute, error) {
+	if _, err := b.take(ctx, m.FleetID, m); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(b.computes, func(o *messages.Compute) bool { return o.FleetID == m.FleetID && o.Name == m.Name }) {
+		return nil, messages.Errorf(messages.Conflict, "compute %q exists", m.Name)
+	}
+	b.now = b.now.Add(time.Millisecond)
+	m.Created = b.now
+	b.computes = append(b.computes, &m)
+	return &m, nil
+}
+
+func (b *fakeBackend) readComputes(ctx context.Context, q messages.ComputeQuery) ([]*messages.Compute, error) {
+	if _, err := b.take(ctx, q.FleetID, q); err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(slices.Clone(b.computes), func(m *messages.Compute) bool {
+		return m.FleetID != q.FleetID || q.Name != "" && m.Name != q.Name
+	})
+	if q.Name != "" && len(all) == 0 {
+		return nil, messages.Errorf(messages.NotFound, "no compute %q", q.Name)
+	}
+	return all, nil
+}
+
+func (b *fakeBackend) deregisterCompute(ctx context.Context, q messages.DeregisterCompute) error {
+	_, err := b.readComputes(ctx, messages.ComputeQuery{FleetID: q.FleetID, Name: q.Name})
+	b.computes = slices.DeleteFunc(b.computes, func(m *messages.Compute) bool { return m.FleetID == q.FleetID && m.Name == q.Name })
+	return err
+}
+
+func (b *fakeBackend) authorizeCompute(ctx context.Context, q messages.AuthorizeCompute) (messages.ComputeAuth, error) {
+	_, err := b.readComputes(ctx, messages.ComputeQuery{FleetID: q.FleetID, Name: q.Name})
+	return messages.ComputeAuth{Token: "token-of-" + q.Name, Expires: b.now.Add(3 * time.Hour)}, err
 }
 
 func (b *fakeBackend) readTags(ctx context.Context, q messages.Resource) (map[string]string, error) {

@@ -89,6 +89,14 @@ func (b *fakeBackend) Do(ctx context.Context, q messages.Request) (any, error) {
 		return messages.None{}, b.deleteLocation(ctx, q.Name)
 	case messages.LocationQuery:
 		return b.readLocations(ctx)
+	case messages.RegisterCompute:
+		return b.registerCompute(ctx, q.Compute)
+	case messages.DeregisterCompute:
+		return messages.None{}, b.deregisterCompute(ctx, q)
+	case messages.ComputeQuery:
+		return b.readComputes(ctx, q)
+	case messages.AuthorizeCompute:
+		return b.authorizeCompute(ctx, q)
 	case messages.TagQuery:
 		return b.readTags(ctx, q.Resource)
 	case messages.UpdateTags:

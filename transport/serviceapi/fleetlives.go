@@ -39,7 +39,11 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if req.Ports, err = portsOf("EC2InboundPermissions", in.EC2InboundPermissions); err != nil {
 		return nil, err
 	}
-	if err := s.onThisHost(in, &req); err != nil {
+	where := s.onThisHost
+	if in.ComputeType == types.ComputeTypeAnywhere {
+		where = onComputes
+	}
+	if err := where(in, &req); err != nil {
 		return nil, err
 	}
 	if req.Tags, err = tagsOf(in.Tags); err != nil {
@@ -61,8 +65,6 @@ func notOffered(in *gamelift.CreateFleetInput) error {
 	switch {
 	case in.PeerVpcId != nil || in.PeerVpcAwsAccountId != nil:
 		return invalid("PeerVpcId and PeerVpcAwsAccountId are not available on this host")
-	case in.ComputeType == types.ComputeTypeAnywhere:
-		return invalid("ComputeType ANYWHERE is not available on this host: no process can register from elsewhere")
 	case in.PlayerGatewayConfiguration != nil:
 		return invalid("PlayerGatewayConfiguration is not available on this host")
 	case in.PlayerGatewayMode != "" && in.PlayerGatewayMode != types.PlayerGatewayModeDisabled:
@@ -91,6 +93,31 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 	}
 	req.ScriptID, err = s.arns.script(in.ScriptId)
 	return err
+}
+
+// onComputes is onThisHost for an ANYWHERE fleet.
+func onComputes(in *gamelift.CreateFleetInput, req *messages.CreateFleet) (err error) {
+	switch {
+	case in.BuildId != nil || in.ScriptId != nil || in.ServerLaunchPath != nil || in.ServerLaunchParameters != nil:
+		return invalid("an ANYWHERE fleet has no build, script and launch path: its processes are started on its computes")
+	case in.EC2InstanceType != "" || in.FleetType != "" || in.EC2InboundPermissions != nil || req.Certificates:
+		return invalid("an ANYWHERE fleet has no EC2InstanceType, FleetType, EC2InboundPermissions and generated certificates")
+	case in.Locations == nil:
+		return invalid("Locations is required for an ANYWHERE fleet: names that begin with custom-")
+	}
+	req.Anywhere = true
+	if in.AnywhereConfiguration != nil {
+		req.Shown.Cost = aws.ToString(in.AnywhereConfiguration.Cost)
+	}
+	if req.Locations, err = distinct(configured(in.Locations)); err != nil {
+		return err
+	}
+	for _, name := range req.Locations {
+		if !messages.CustomLocation(name) {
+			return invalid("location %s of an ANYWHERE fleet must be one that CreateLocation has created", awswire.Clip(name))
+		}
+	}
+	return nil
 }
 
 func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput) (*gamelift.DeleteFleetOutput, error) {

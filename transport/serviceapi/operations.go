@@ -54,6 +54,8 @@ func (s *Server) operations() []awswire.Operation {
 		op(s.describeFleetLocationCapacity), op(s.describeFleetLocationUtilization),
 		op(s.createLocation), op(s.deleteLocation), op(s.listLocations),
 
+		op(s.registerCompute), op(s.deregisterCompute), op(s.describeCompute), op(s.listCompute), op(s.getComputeAuthToken),
+
 		op(s.listBuilds), op(s.describeScalingPolicies),
 		op(always[gamelift.DescribeVpcPeeringAuthorizationsInput](gamelift.DescribeVpcPeeringAuthorizationsOutput{
 			VpcPeeringAuthorizations: []types.VpcPeeringAuthorization{},

@@ -31,6 +31,8 @@ type Options struct {
 	// error is fs.ErrNotExist if there is no log, or if it has been deleted, or a *messages.Error. With shortIDs,
 	// the log must not show any complete player session id. Nil means that there are no logs.
 	LogURL func(ctx context.Context, g *messages.GameSession, shortIDs bool) (url string, err error)
+	// ServerSDK is the URL of the Server SDK's endpoint, which RegisterCompute returns.
+	ServerSDK string
 	// PageKey authenticates page tokens; it has 32 bytes. If a restarted host has the same key, earlier
 	// tokens stay valid. Nil means a random key.
 	PageKey []byte

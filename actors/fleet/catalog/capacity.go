@@ -66,7 +66,7 @@ func Capacity(f *messages.Fleet, location string) int {
 	groups := f.GroupsIn(location).Desired
 	switch {
 	case f.Anywhere:
-		return 0 // no process can register with this host
+		return 0 // its processes run on computes, not on this host
 	case f.ScriptID == "":
 		return groups * f.GameSessionsMax
 	}

@@ -91,8 +91,10 @@ type Catalog struct {
 	fleets    map[messages.FleetID]*fleet
 	aliases   map[messages.AliasID]*messages.Alias
 	scripts   map[messages.ScriptID]*script
-	locations map[string]messages.Location // configured and custom locations
-	deleted   []*fleet                     // TERMINATED fleets, in the order in which they ended
+	locations map[string]messages.Location    // configured and custom locations
+	computes  map[string]*messages.Compute    // by computeID
+	issued    map[string]messages.ComputeAuth // newest token of computes, in the clear; only since the start
+	deleted   []*fleet                        // TERMINATED fleets, in the order in which they ended
 	creators  creators
 	unread    store.Unread
 	ledger    *ledger.Ledger
@@ -124,6 +126,7 @@ func newCatalog(o Options, shared bool) (*Catalog, error) {
 		shared: shared,
 		o:      o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
 		scripts: make(map[messages.ScriptID]*script), locations: make(map[string]messages.Location),
+		computes: make(map[string]*messages.Compute), issued: make(map[string]messages.ComputeAuth),
 	}
 	c.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &c.storeLog, Stopped: unavailable(),
@@ -154,6 +157,10 @@ func (c *Catalog) Started(context *stage.Context) {
 	c.storeLog = context.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
 	c.context = context
 	c.tellDamage()
+	c.dropComputes(func(id messages.FleetID) bool {
+		_, err := c.living(id)
+		return err != nil && !c.unread.Has(store.Fleet, string(id))
+	})
 }
 
 // Stopped stops the ledger (see ledger.Ledger.Stop).
@@ -218,6 +225,14 @@ func (c *Catalog) Ask(a stage.Ask) bool {
 		c.onDeleteLocation(stage.As(q, a))
 	case messages.LocationQuery:
 		stage.As(q, a).Reply(c.allLocations(), nil)
+	case messages.RegisterCompute:
+		c.onRegisterCompute(stage.As(q, a))
+	case messages.DeregisterCompute:
+		c.onDeregisterCompute(stage.As(q, a))
+	case messages.ComputeQuery:
+		stage.As(q, a).Reply(c.describeComputes(q))
+	case messages.AuthorizeCompute:
+		c.onAuthorizeCompute(stage.As(q, a))
 	case messages.UpdateTags:
 		c.onUpdateTags(stage.As(q, a))
 	case messages.TagQuery:

@@ -39,25 +39,22 @@ func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.
 		if err != nil {
 			return ledger.Entry{}, err
 		}
-		if q.Anywhere {
+		if q.Anywhere { // nothing has to be loaded
+			f.record.Status = messages.FleetActive
 			f.events.add(c.context.Now(), EventCreated, "the fleet was created")
-			c.setUnregistrable(f)
+			f.events.add(c.context.Now(), eventStatePrefix+f.record.Status.String(), "the fleet is ACTIVE: computes may register")
 		}
 		made = f.record
 		return ledger.Entry{Changes: []store.Change{f.put()}, Claim: ledger.Claim{Count: 1}, Apply: func() {
 			c.fleets[id] = f
 			c.context.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Msg("fleet created")
-			if !q.Anywhere {
+			if q.Anywhere {
+				c.o.Listener.FleetChanged(f.record)
+			} else {
 				c.open(f)
 			}
 		}}, nil
 	}})
-}
-
-// setUnregistrable sets an ANYWHERE fleet to ERROR, because processes from elsewhere cannot register with this host.
-func (c *Catalog) setUnregistrable(f *fleet) {
-	f.events.add(c.context.Now(), EventNotRunnable, "no process can register with this host from elsewhere")
-	c.setFleetStatus(f, messages.FleetErrored)
 }
 
 func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet, error) {
@@ -217,7 +214,7 @@ func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 	if s == messages.FleetActive {
 		c.o.Listener.FleetOpened(f.record)
 	}
-	if (s == messages.FleetActive || s == messages.FleetErrored) && (!f.configured || c.shared) && !f.record.Anywhere {
+	if (s == messages.FleetActive || s == messages.FleetErrored) && (!f.configured || c.shared) {
 		c.noteFleet(f) // stores the events too
 	}
 }
@@ -226,13 +223,17 @@ func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
-		if f.record.ScriptID == "" {
+		if f.record.ScriptID == "" && !f.record.Anywhere {
 			return fleetChange{}, messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
 		}
 		if most := max(c.o.ProcessesMax, f.record.GameSessionsMax); concurrent(q.Runtime) > most {
 			return fleetChange{}, messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
 		}
-		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() { c.o.Listener.FleetConfigured(f.record) }}, nil
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() {
+			if !f.record.Anywhere {
+				c.o.Listener.FleetConfigured(f.record)
+			}
+		}}, nil
 	})
 }
 
@@ -245,6 +246,7 @@ func (c *Catalog) onDeleteFleet(m stage.Request[messages.DeleteFleet, stage.None
 		m.Reply(stage.None{}, err)
 	}, func(f *fleet) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, then: func() {
+			c.dropComputes(func(id messages.FleetID) bool { return id == m.Request.ID })
 			c.setFleetStatus(f, messages.FleetDeleting)
 			c.o.Listener.FleetClosed(f.record)
 		}}, nil

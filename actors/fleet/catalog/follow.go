@@ -123,7 +123,7 @@ func (c *Catalog) receiveFollower(msg any) bool {
 
 // replicate applies changes that the Leader has decided on. It applies scripts before the fleets that run them.
 func (c *Catalog) replicate(m Replicated) {
-	for _, kind := range []store.Kind{store.Location, store.Script, store.Fleet, store.Alias} {
+	for _, kind := range []store.Kind{store.Location, store.Script, store.Fleet, store.Compute, store.Alias} {
 		for _, change := range m.changes {
 			if change.Kind == kind {
 				c.follow(change, m.contents)
@@ -142,6 +142,8 @@ func (c *Catalog) follow(change store.Change, contents map[string]content) {
 		err = decode(change, func(id string, s *scriptRecord) { c.followScript(messages.ScriptID(id), s, contents) })
 	case store.Fleet:
 		err = decode(change, func(id string, f *fleetRecord) { c.followFleet(messages.FleetID(id), f) })
+	case store.Compute:
+		err = decode(change, c.followCompute)
 	case store.Alias:
 		err = decode(change, c.followAlias)
 	}
@@ -172,6 +174,14 @@ func (c *Catalog) followLocation(name string, l *messages.Location) {
 	default:
 		c.locations[name] = *l
 	}
+}
+
+func (c *Catalog) followCompute(id string, m *messages.Compute) {
+	if m == nil {
+		delete(c.computes, id)
+		return
+	}
+	c.computes[id] = m
 }
 
 func (c *Catalog) followAlias(id string, stored *aliasRecord) {

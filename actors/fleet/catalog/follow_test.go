@@ -120,7 +120,7 @@ func (w *followers) join(name string) *node {
 	n.ref = w.stage.Spawn(n)
 	w.nodes[name] = n
 	var all []store.Change
-	for _, kind := range []store.Kind{store.Fleet, store.Script, store.Content, store.Alias, store.Location} {
+	for _, kind := range []store.Kind{store.Fleet, store.Script, store.Content, store.Alias, store.Location, store.Compute} {
 		for id, value := range w.disk.Records(kind) {
 			all = append(all, store.Change{Kind: kind, ID: id, Value: value})
 		}

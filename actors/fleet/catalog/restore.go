@@ -55,6 +55,10 @@ func (c *Catalog) restore() error {
 		c.restoreContents,
 		func() error { return load(c, store.Fleet, (*fleetRecord).id, c.restoreFleet) },
 		func() error {
+			id := func(m *messages.Compute) string { return computeID(m.FleetID, m.Name) }
+			return load(c, store.Compute, id, func(m *messages.Compute) { c.computes[id(m)] = m })
+		},
+		func() error {
 			return load(c, store.Alias, func(a *aliasRecord) string { return string(a.Alias.ID) }, c.restoreAlias)
 		},
 	} {
@@ -116,6 +120,9 @@ func (c *Catalog) restoreFleet(stored *fleetRecord) {
 	if stored.Configured && !c.shared {
 		return
 	}
+	if record.Anywhere && record.Status == messages.FleetErrored { // by an earlier version, with which nothing could register
+		record.Status = messages.FleetActive
+	}
 	f := &fleet{record: record, events: stored.Events, configured: stored.Configured}
 	c.fleets[record.ID] = f
 	if record.Status == messages.FleetTerminated {
@@ -145,8 +152,6 @@ func (c *Catalog) Revive() {
 		case f.record.Status == messages.FleetTerminated:
 		case f.record.Status == messages.FleetDeleting:
 			c.o.Listener.FleetClosed(f.record)
-		case f.record.Anywhere && f.record.Status != messages.FleetErrored:
-			c.setUnregistrable(f)
 		case f.record.ScriptID == "":
 		case c.scripts[f.record.ScriptID] == nil:
 			f.events.add(c.context.Now(), EventNotRunnable, c.noScript(f.record.ScriptID).Error()+": delete the fleet, and create it again with another script")

@@ -117,6 +117,13 @@ func (w *world) write(t *testing.T) {
 	if _, err := messages.Do(ctx, s, messages.AddFleetLocations{FleetID: w.fleet, Locations: []string{"custom-attic"}}); err != nil {
 		t.Fatal(err)
 	}
+	anywhere, err := messages.Do(ctx, s, messages.CreateFleet{Name: "anywhere", Anywhere: true, Locations: []string{"custom-attic"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := messages.Do(ctx, s, messages.RegisterCompute{Compute: messages.Compute{FleetID: anywhere.ID, Name: "box", Location: "custom-attic", IPAddress: "10.1.2.3"}}); err != nil {
+		t.Fatal(err)
+	}
 	a, err := messages.Do(ctx, s, messages.CreateAlias{Name: "door", FleetID: w.fleet})
 	if err != nil {
 		t.Fatal(err)
@@ -292,6 +299,10 @@ func shows(h *testHost, r row) bool {
 	case store.Location:
 		all, err := messages.Do(ctx, s, messages.LocationQuery{})
 		return err == nil && slices.ContainsFunc(all, func(l messages.Location) bool { return l.Name == r.id })
+	case store.Compute:
+		fleet, name, _ := strings.Cut(r.id, "/")
+		_, err := messages.Do(ctx, s, messages.ComputeQuery{FleetID: messages.FleetID(fleet), Name: name})
+		return err == nil
 	case store.Queue:
 		all, err := messages.Do(ctx, s, messages.QueueQuery{})
 		return err == nil && slices.ContainsFunc(all, func(q *messages.Queue) bool { return string(q.Name) == r.id })
@@ -367,8 +378,9 @@ func (w *world) hidden(r row, damaged []row) bool {
 	if slices.Contains(damaged, r) {
 		return !r.configured()
 	}
-	return r.kind == string(store.PlayerSession) && slices.ContainsFunc(damaged, func(d row) bool {
-		return d.kind == string(store.GameSession) && strings.Contains(w.rows[r], d.id)
+	return slices.ContainsFunc(damaged, func(d row) bool {
+		of := r.kind == string(store.PlayerSession) && d.kind == string(store.GameSession) || r.kind == string(store.Compute) && d.kind == string(store.Fleet)
+		return of && strings.Contains(w.rows[r], d.id)
 	})
 }
 
