@@ -64,9 +64,10 @@ func (n *clusterNode) shareBans() error {
 	for _, b := range n.formerBans {
 		own = append(own, store.Delete(store.Ban, string(b.Player)))
 	}
-	n.host.store.Commit(own, nil)
 	n.formerBans = nil
-	return nil
+	committed := make(chan error, 1)
+	n.host.store.Commit(own, func(err error) { committed <- err })
+	return <-committed // otherwise, the next start might bring back bans that are lifted from now on
 }
 
 // changeBans commits the changes that decide returns, and waits until they are in force here.

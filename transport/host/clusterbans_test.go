@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/transport/client"
 )
@@ -110,6 +111,27 @@ func TestAHostBringsItsBans(t *testing.T) {
 		h.Close()
 		h = c.another("node-1", member)
 		assert.Equal(c, "bans after it has started again", len((operations{h.Host}).Bans()), bansAtOnce)
+	})
+}
+
+// slowStore is a store that commits late.
+type slowStore struct{ store.Store }
+
+func (s slowStore) Commit(changes []store.Change, done func(error)) {
+	time.AfterFunc(3*time.Second, func() { s.Store.Commit(changes, done) })
+}
+
+// A host has deleted its own bans when it is ready. A crash after that brings no ban back that was lifted meanwhile.
+func TestAHostDeletesItsBansBeforeItIsReady(t *testing.T) {
+	seeing(t, 1, func(c *hosts) {
+		n := c.all[0].node
+		n.host.store, n.formerBans = slowStore{n.host.store}, []messages.Ban{{Player: "eve", Until: time.Now().Add(time.Hour), By: "it"}}
+		began := time.Now()
+		if err := n.shareBans(); err != nil {
+			c.Fatal(err)
+		}
+		assert.Equal(c, "time until its own bans are deleted", time.Since(began), 3*time.Second)
+		assert.Equal(c, "bans", banned(c.all[0]), "eve by it")
 	})
 }
 
