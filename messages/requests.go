@@ -73,6 +73,7 @@ type FindGameSessions struct {
 	Sort     string            // empty means oldest first or, with Newest, newest first
 	Newest   bool              // only if Sort is empty
 	All      bool              // in a cluster: a host that does not answer is an error; otherwise its game sessions are left out
+	Open     bool              // in a cluster: without the game sessions of hosts that drain, because these take no more players
 	After    *GameSessionPosition
 	Limit    int // 0 means no limit
 	TextMax  int // maximum length of the text in Next, in bytes

@@ -17,6 +17,9 @@ func (gs *games) onFind(m stage.Request[messages.FindGameSessions, messages.Foun
 		m.Reply(messages.FoundGameSessions{}, err)
 		return
 	}
+	if q.Open && gs.drain.on && gs.o.Directory != nil { // cluster.md 6.4
+		all = nil
+	}
 	gs.work.Go(func() {
 		m.Reply(search.Find(&q, func(yield func(*messages.GameSession, int) bool) {
 			for _, e := range all {

@@ -149,7 +149,8 @@ func TestAHostWhoseStoreFails(t *testing.T) {
 	})
 }
 
-// A host that drains reserves no seats. Callers at all hosts are told not to try again, and the players play on.
+// A host that drains reserves no seats. Callers at all hosts are told not to try again, searches do not find its game
+// sessions, lists have them, and the players play on.
 func TestSeatsAtAHostThatDrains(t *testing.T) {
 	clustered(t, 3, func(c *hosts) {
 		g := c.create(0)
@@ -163,6 +164,10 @@ func TestSeatsAtAHostThatDrains(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		for i := range c.all {
 			c.refused(i, messages.InvalidGameSessionStatus, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "bob"}}})
+			for open, want := range map[bool]int{true: 0, false: 1} {
+				found := asked(c, i, messages.FindGameSessions{Status: messages.GameSessionActive, Open: open})
+				assert.Equal(c, fmt.Sprint("found, open ", open), found.Matched, want)
+			}
 		}
 		select {
 		case <-player.Done():

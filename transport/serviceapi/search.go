@@ -34,7 +34,7 @@ func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGame
 	}
 	found, token, err := s.findGameSessions(ctx, messages.FindGameSessions{
 		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: messages.GameSessionActive,
-		Filter: aws.ToString(in.FilterExpression), Sort: aws.ToString(in.SortExpression),
+		Filter: aws.ToString(in.FilterExpression), Sort: aws.ToString(in.SortExpression), Open: true,
 	}, pagingOf(in, pageSearchMax))
 	return &gameSessionsOutput{GameSessions: shownAll(found, s.gameSession), NextToken: token}, err
 }
