@@ -61,7 +61,7 @@ type child struct {
 	watchdog watchdog
 	games    map[uint32]*handler // the game sessions that have not ended, by number
 	last     uint32              // number of the newest game session
-	full     bool                // takes no more game sessions: it ends, or has ended
+	full     bool                // takes no more game sessions: its last one has ended
 	tail     []printed           // the last lines of output of a process with several game sessions
 }
 
@@ -170,7 +170,6 @@ func (c *child) run() {
 	}
 	c.p.forget(c)
 	c.mu.Lock()
-	c.full = true
 	games := slices.Collect(maps.Values(c.games))
 	c.mu.Unlock()
 	if c.p.perProcess > 1 {

@@ -134,9 +134,10 @@ function makeProcess(game) {
     throw EXIT;
   };
   for (const [name, print] of [['stdout', 'info'], ['stderr', 'error']]) {
+    const write = adapt.lines(game, line => game.console[print](line), shim.LOG_MAX);
     Object.defineProperty(own, name, {
       get() {
-        const made = new stream.Writable({ decodeStrings: false, write: adapt.lines(game, line => game.console[print](line), shim.LOG_MAX) });
+        const made = new stream.Writable({ decodeStrings: false, write: write });
         Object.defineProperty(own, name, { value: made });
         return made;
       },

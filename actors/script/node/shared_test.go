@@ -118,17 +118,28 @@ func TestAGameEndsAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			beside(t, setup{}, func(a, b *player) {
-				a.value("setInterval(() => { for (let i = 0; i < 100; i++) loads++; }, 1); 0")
+				b.value("require('os').marks = 0")
+				a.value("for (let i = 0; i < 20; i++) setTimeout(() => 0, 1e6); setInterval(() => { require('os').marks++; }, 1); 0")
 				a.Say(1, messages.ServerPeer, 0, c.code)
 				a.g.ended(c.reason)
 				if c.log != "" && !strings.HasPrefix(name, "last") {
 					a.g.logged(c.log)
 				}
 				b.evaluates("6 * 7", "42")
+				<-a.g.closed
+				b.g.Until(func() string { // when the script's process has been told
+					if n := b.value("process.getActiveResourcesInfo().filter(r => r === 'Timeout').length"); len(n) > 1 {
+						return n + " timers wait"
+					}
+					return ""
+				})
+				marks := b.value("require('os').marks")
+				for range 20 {
+					b.evaluates("require('os').marks", marks)
+				}
 				if got := a.Take(); strings.Contains(strings.Join(got, " "), "never") {
 					t.Error("a game session that has exited sends", got)
 				}
-				<-a.g.closed
 				o := b.g.another() // in the place that is free
 				o.await(messages.GameSessionActive)
 				o.enter().evaluates("loads + '-' + process.pid", "1-"+b.value("process.pid"))
