@@ -97,3 +97,23 @@ func TestTheEngineThatAScriptAsksFor(t *testing.T) {
 		}
 	}
 }
+
+func TestGamesPerProcess(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                                    1,
+		`{"troupe":{"engine":"node"}}`:        1,
+		`{"troupe":{"gamesPerProcess":50}}`:   50,
+		`{"troupe":{"gamesPerProcess":-1}}`:   0,
+		`{"troupe":{"gamesPerProcess":1001}}`: 0,
+		`{"troupe":{"gamesPerProcess":1.5}}`:  0,
+		`{"troupe":{"gamesPerProcess":"50"}}`: 0,
+	} {
+		b := of("a.js")
+		if text != "" {
+			b.Files["package.json"] = []byte(text)
+		}
+		if got, err := b.GamesPerProcess(); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: %d, %v", text, got, err)
+		}
+	}
+}

@@ -16,6 +16,7 @@ const BOTH = [
   'Object', 'Function', 'Array', 'Error', 'TypeError', 'RangeError', 'SyntaxError', 'Promise', 'ArrayBuffer', 'Uint8Array', 'Map', 'Set', 'Date', 'RegExp',
 ];
 const WRAPPER = '(function (exports, require, module, __filename, __dirname) {';
+const PACE_MS = 4;
 const DEPTH_MAX = 32; // of a chain of prototypes that is followed
 
 const EXIT = new Error('process.exit was called'); // ends the call of the script that has exited
@@ -32,7 +33,7 @@ let games = null, shim = null, adapted = false;
 exports.begin = function begin(with_) {
   shim = with_;
   games = shim.games;
-  pipe.later = timers.setImmediate;
+  pipe.pace = PACE_MS;
   process.on('uncaughtException', error => blame(error, game => game.uncaught('Uncaught error', error)));
   process.on('unhandledRejection', (reason, promise) => {
     if (reason !== EXIT) blame(owner(promise) ? promise : reason, game => rejected(game, reason, promise));
@@ -133,9 +134,10 @@ function makeProcess(game) {
     throw EXIT;
   };
   for (const [name, print] of [['stdout', 'info'], ['stderr', 'error']]) {
+    const write = adapt.lines(game, line => game.console[print](line), shim.LOG_MAX);
     Object.defineProperty(own, name, {
       get() {
-        const made = new stream.Writable({ decodeStrings: false, write: adapt.lines(game, line => game.console[print](line), shim.LOG_MAX) });
+        const made = new stream.Writable({ decodeStrings: false, write: write });
         Object.defineProperty(own, name, { value: made });
         return made;
       },

@@ -38,6 +38,13 @@ func Printed(h script.Handler, text string) bool {
 	return slices.ContainsFunc(c.tail, func(l printed) bool { return strings.Contains(l.text, text) })
 }
 
+// Number returns the number of the process of a game session.
+func Number(h script.Handler) int {
+	h.(*handler).mu.Lock()
+	defer h.(*handler).mu.Unlock()
+	return h.(*handler).child.number
+}
+
 // Overdue makes the watchdog believe that the current call has reached its time limit, and makes it check.
 func Overdue(h script.Handler) {
 	c := h.(*handler).child

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -185,7 +186,7 @@ func TestTheQueueIsBounded(t *testing.T) {
 	}
 	done := make(chan struct{})
 	var out bytes.Buffer
-	go func() { q.run(&out); close(done) }()
+	go func() { q.run(&out, time.Millisecond); close(done) }()
 	for !q.empty() {
 		runtime.Gosched()
 	}

@@ -74,24 +74,26 @@ func TestHostileScripts(t *testing.T) {
 		"deep source":      {code: "setTimeout(() => eval('['.repeat(2e6)), 1)", reason: "Maximum call stack size exceeded"},
 		"deep JSON":        {code: "setTimeout(() => JSON.parse('['.repeat(2e6)), 1)", reason: "SyntaxError"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := setup{short: name == "stopped", cpu: c.cpu, processes: c.processes, limits: func(l *script.Limits) { l.MemoryMax = 64 << 20 }}
-			play(t, pids(t)+"mark();"+misbehave, s, func(g *game) {
-				g.processes()
-				a := g.enter()
-				to := messages.ServerPeer
-				if c.gate {
-					to = a.Peer()
-				}
-				a.Say(1, to, 0, c.code)
-				if c.stuck {
-					g.interrupted()
-				} else if g.ended(c.reason); g.Count.ScriptInterrupts.Load() != 0 {
-					t.Error("the watchdog ended it")
-				}
+		for _, perProcess := range []int{1, 2} {
+			t.Run(fmt.Sprint(name, ", ", perProcess, " per process"), func(t *testing.T) {
+				t.Parallel()
+				s := setup{short: name == "stopped", cpu: c.cpu, processes: c.processes, perProcess: perProcess, limits: func(l *script.Limits) { l.MemoryMax = 64 << 20 }}
+				play(t, pids(t)+"mark();"+misbehave, s, func(g *game) {
+					g.processes()
+					a := g.enter()
+					to := messages.ServerPeer
+					if c.gate {
+						to = a.Peer()
+					}
+					a.Say(1, to, 0, c.code)
+					if c.stuck {
+						g.interrupted()
+					} else if g.ended(c.reason); g.Count.ScriptInterrupts.Load() != 0 {
+						t.Error("the watchdog ended it")
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -6,21 +6,38 @@ const fs = require('fs'), net = require('net'), timers = require('timers');
 const IN = 3, OUT = 4;
 const FLUSH_BYTES = 16 << 10;
 
-const really = process.reallyExit, setImmediate = timers.setImmediate;
+const ACK = 1;     // the kind of a frame
+const ACK_MS = 50; // how long the host waits for one when there is nothing else to write
+
+const really = process.reallyExit, queueMicrotask = globalThis.queueMicrotask, now = performance.now.bind(performance);
+const { setImmediate, setTimeout } = timers;
 
 // Frames to the host are gathered and written at once, synchronously: when process.exit
 // comes, they are out.
 
 let out = Buffer.allocUnsafe(FLUSH_BYTES * 2);
 let used = 0, at = 0;
-let held = false, scheduled = false;
+let held = false, scheduled = false, acking = false;
+let handled = 0, flushed = 0; // frames since the last ack; when was written
 
-// later has what was gathered written: when the script's code is through; where many game
-// sessions share the process, at the end of the turn of the event loop.
-exports.later = queueMicrotask;
+// pace is how many ms frames are gathered after a write. 0: they are written when the script's code is through;
+// otherwise at the end of the turn of the event loop, or when the time is over.
+exports.pace = 0;
 
-// hold puts writing off until hold(false), after which the caller flushes.
-exports.hold = on => { held = on; };
+// hold puts writing off until settled.
+exports.hold = () => { held = true; };
+
+// settled counts a frame of the host as handled; the last one that has come ends hold. The host is told at once, or with the next frames.
+exports.settled = function settled(last, long) {
+  handled++;
+  if (last) held = false;
+  if (long || last && exports.pace === 0) flush();
+  else if (last && used > 0) schedule();
+  else if (last && !acking) {
+    acking = true;
+    setTimeout(() => { acking = false; flush(); }, ACK_MS);
+  }
+};
 
 function room(n) {
   if (used + n <= out.length) return;
@@ -45,17 +62,34 @@ exports.rest = bytes => {
 exports.end = function end() {
   out.writeUInt32LE(used - at - 4, at);
   if (used >= FLUSH_BYTES) flush();
-  else if (!scheduled && !held) {
-    scheduled = true;
-    exports.later(flush);
-  }
+  else if (!held) schedule();
 };
+
+function schedule() {
+  if (scheduled) return;
+  scheduled = true;
+  if (exports.pace === 0) {
+    queueMicrotask(flush);
+    return;
+  }
+  const left = flushed + exports.pace - now();
+  if (left > 0) setTimeout(flush, left);
+  else setImmediate(flush);
+}
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
 exports.flush = flush;
 function flush() {
   scheduled = false;
+  if (handled > 0) {
+    const n = handled;
+    handled = 0;
+    exports.begin(0, ACK, 4);
+    exports.u32(n);
+    out.writeUInt32LE(used - at - 4, at);
+  }
+  if (used === 0) return;
   let from = 0;
   while (from < used) {
     try {
@@ -66,6 +100,7 @@ function flush() {
     }
   }
   used = 0;
+  flushed = now();
   if (out.length > FLUSH_BYTES * 4) out = Buffer.allocUnsafe(FLUSH_BYTES * 2);
 }
 

@@ -138,6 +138,13 @@ func (p *Program) place(h *handler) error {
 	return nil
 }
 
+func (p *Program) pace() time.Duration {
+	if p.perProcess > 1 {
+		return pace
+	}
+	return 0
+}
+
 // forget removes a process that has ended.
 func (p *Program) forget(c *child) {
 	p.mu.Lock()

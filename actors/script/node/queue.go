@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // queueMax is the maximum number of bytes queued for a child. If it is exceeded, the game session ends: a
@@ -68,8 +69,9 @@ func (q *queue) close() {
 	q.wakeWriter()
 }
 
-// run writes frames to w until close or an error. One write contains all frames that are queued.
-func (q *queue) run(w io.Writer) {
+// run writes frames to w until close or an error. One write contains all frames that are queued. After a write
+// it waits for pace, to gather more for the next one.
+func (q *queue) run(w io.Writer, pace time.Duration) {
 	var spare []byte
 	for range q.wake {
 		q.mu.Lock()
@@ -85,5 +87,6 @@ func (q *queue) run(w io.Writer) {
 		if spare = buf; cap(spare) > keptMax {
 			spare = nil
 		}
+		time.Sleep(pace)
 	}
 }

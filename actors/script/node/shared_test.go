@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors/script"
+	"troupe/actors/script/node"
 	"troupe/messages"
 )
 
@@ -117,17 +118,28 @@ func TestAGameEndsAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			beside(t, setup{}, func(a, b *player) {
-				a.value("setInterval(() => { for (let i = 0; i < 100; i++) loads++; }, 1); 0")
+				b.value("require('os').marks = 0")
+				a.value("for (let i = 0; i < 20; i++) setTimeout(() => 0, 1e6); setInterval(() => { require('os').marks++; }, 1); 0")
 				a.Say(1, messages.ServerPeer, 0, c.code)
 				a.g.ended(c.reason)
 				if c.log != "" && !strings.HasPrefix(name, "last") {
 					a.g.logged(c.log)
 				}
 				b.evaluates("6 * 7", "42")
+				<-a.g.closed
+				b.g.Until(func() string { // when the script's process has been told
+					if n := b.value("process.getActiveResourcesInfo().filter(r => r === 'Timeout').length"); len(n) > 1 {
+						return n + " timers wait"
+					}
+					return ""
+				})
+				marks := b.value("require('os').marks")
+				for range 20 {
+					b.evaluates("require('os').marks", marks)
+				}
 				if got := a.Take(); strings.Contains(strings.Join(got, " "), "never") {
 					t.Error("a game session that has exited sends", got)
 				}
-				<-a.g.closed
 				o := b.g.another() // in the place that is free
 				o.await(messages.GameSessionActive)
 				o.enter().evaluates("loads + '-' + process.pid", "1-"+b.value("process.pid"))
@@ -220,15 +232,22 @@ func TestManyGamesEndAtOnce(t *testing.T) {
 			t.Errorf("%d processes", n)
 		}
 		a.Say(1, messages.ServerPeer, 0, "process.abort()")
-		for _, g := range append(all[:98:98], a.g, b.g) {
-			g.ended("process 1 with 100 game sessions: node ended (signal: aborted")
+		var others []*game
+		for _, g := range append(all, a.g, b.g) {
+			if node.Number(g.handler) == 1 {
+				g.ended("process 1 with 100 game sessions: node ended (signal: aborted")
+			} else {
+				others = append(others, g)
+			}
 		}
-		last := all[98]
-		last.enter().evaluates("6 * 7", "42")
-		for _, g := range all[98:] {
+		if len(others) != 100 {
+			t.Fatalf("%d game sessions are in another process", len(others))
+		}
+		others[0].enter().evaluates("6 * 7", "42")
+		for _, g := range others {
 			g.inside(func() { g.session.Exit(1) })
 		}
-		for _, g := range all[98:] {
+		for _, g := range others {
 			g.ended("exited")
 		}
 	})

@@ -9,7 +9,7 @@ const { begin, u8, u32, i32, rest, end } = pipe;
 
 const TO = { load: 1, confirm: 2, call: 3, end: 4 };
 const FROM = {
-  ack: 1, loaded: 2, failed: 3, answer: 4, exports: 5, send: 6, members: 7, kick: 8, ending: 9, exit: 10, crash: 11, log: 12,
+  loaded: 2, failed: 3, answer: 4, exports: 5, send: 6, members: 7, kick: 8, ending: 9, exit: 10, crash: 11, log: 12,
   slow: 13, erred: 14, backfill: 15,
 };
 const CALLBACKS = [
@@ -31,7 +31,6 @@ const LEVELS = load('realtime').LEVELS;
 // What the host sends.
 
 let home = null;       // own.js or contexts.js
-let handled = 0;       // frames since the last ack
 let waiting = 0;       // frames that have come and are not handled
 let calling = null;    // what is handled: { game, what, began, answers }, until its promise jobs have run
 const games = new Map();
@@ -42,7 +41,7 @@ exports.LOG_MAX = LOG_MAX;
 
 function frame(bytes) {
   waiting++;
-  pipe.hold(true);
+  pipe.hold();
   // Tasks of their own: ticks and promise jobs run between them (realtime.md 18.2),
   // and what the script puts off until later comes after them.
   setImmediate(handle, bytes);
@@ -75,15 +74,8 @@ function settle() {
   const { game, what, began, answers } = calling, took = now() - began;
   calling = null;
   waiting--;
-  handled++;
   if (game && !game.over) game.settle(what, took, answers);
-  if (waiting > 0 && took < FLUSH_MS) return;
-  begin(0, FROM.ack, 4);
-  u32(handled);
-  end();
-  handled = 0;
-  if (waiting === 0) pipe.hold(false);
-  pipe.flush();
+  pipe.settled(waiting === 0, took >= FLUSH_MS);
 }
 
 exports.Game = Game;

@@ -72,6 +72,45 @@ func TestWhatAScriptStartsEndsWithItsGameSession(t *testing.T) {
 	ended(ofThird)
 }
 
+// A game session on stand-by has its place in a process, which game sessions take over one after the other.
+func TestStandbysShareAProcess(t *testing.T) {
+	inNode(t, true, func(t *testing.T, e engine) {
+		w := start(t, e, one(t, `
+			let session;
+			exports.ssExports = {
+				init: (s) => { session = s; },
+				onMessage: () => { session.sendReliableGroupMessage(session.newTextGameMessage(2, -1, '' + process.pid), -1); },
+				onProcessTerminate: () => { session.processEnding().then(() => process.exit(0)); },
+			};`), setup{})
+		pid := func() (game, pid string) {
+			game = w.newGame(2)
+			c := w.join(game, "ann")
+			w.say(c, 1, "")
+			return game, string(w.hear(c, 2).Payload)
+		}
+		first, of := pid()
+		second, ofSecond := pid()
+		if of != ofSecond {
+			t.Errorf("game sessions are in the processes %s and %s", of, ofSecond)
+		}
+		w.terminate(first)
+		w.terminate(second)
+		w.awaitStatus(first, types.GameSessionStatusTerminated)
+		w.awaitStatus(second, types.GameSessionStatusTerminated)
+		if _, later := pid(); later != of {
+			t.Errorf("a new game session is in process %s: the one on stand-by was in %s", later, of)
+		}
+		w.noErrors()
+		w.host.Close()
+		w.until("the end of the process", func() error {
+			if runs(of) {
+				return fmt.Errorf("%s runs", of)
+			}
+			return nil
+		})
+	})
+}
+
 // runs reports whether a process exists and is not a zombie.
 func runs(pid string) bool {
 	if _, err := strconv.Atoi(pid); err != nil {
