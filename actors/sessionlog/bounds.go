@@ -83,14 +83,14 @@ func (s *Store) dropLog(l *log) {
 		s.dropPart(l)
 	}
 	delete(s.logs, l.id)
-	if filepath.Dir(l.base) != s.dir {
-		s.cleanups = append(s.cleanups, func() { s.removeFolders(l.base) })
+	if path := s.path(l, 1); filepath.Dir(path) != s.dir {
+		s.cleanups = append(s.cleanups, func() { s.removeFolders(path) })
 	}
 }
 
-// removeFolders removes the folders that were created for a log with a long id.
-func (s *Store) removeFolders(base string) {
-	for dir := filepath.Dir(base); dir != s.dir; dir = filepath.Dir(dir) {
+// removeFolders removes the folders that were created for a file of a log with a long id.
+func (s *Store) removeFolders(path string) {
+	for dir := filepath.Dir(path); dir != s.dir; dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
 			return // another log has files in this folder
 		}
@@ -107,7 +107,7 @@ func (s *Store) dropPart(l *log) {
 		if last {
 			s.closeFile(l)
 		}
-		_ = os.Remove(file(l.base, p.number))
+		_ = os.Remove(s.path(l, p.number))
 	})
 }
 

@@ -1,8 +1,6 @@
 package sessionlog
 
 import (
-	"fmt"
-	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -33,7 +31,8 @@ func base(id messages.GameSessionID) (path string, ok bool) {
 // file returns the path of a game session's file with the given number.
 func file(base string, number int) string { return base + "." + strconv.Itoa(number) + ".log" }
 
-// parse is the inverse of base and file. It accepts only paths that these functions return.
+// parse is the inverse of base and file. It accepts only paths that these functions return. A start parses the paths of
+// thousands of files, so only the id is allocated.
 func parse(path string) (id messages.GameSessionID, number int, ok bool) {
 	stem, ok := strings.CutSuffix(path, ".log")
 	dot := strings.LastIndexByte(stem, '.')
@@ -41,35 +40,61 @@ func parse(path string) (id messages.GameSessionID, number int, ok bool) {
 		return "", 0, false
 	}
 	number, err := strconv.Atoi(stem[dot+1:])
-	if err != nil {
+	if err != nil || number <= 0 || stem[dot+1] < '1' || stem[dot+1] > '9' {
 		return "", 0, false
 	}
-	var s strings.Builder
-	for part := range strings.SplitSeq(stem[:dot], string(filepath.Separator)) {
-		if len(part) < 2 {
+	escaped := make([]byte, 0, 3*idMax)
+	rest := stem[:dot]
+	for more := true; more; {
+		var part string
+		part, rest, more = strings.Cut(rest, string(filepath.Separator))
+		prefix := "s-"
+		if more {
+			prefix = "d-"
+		}
+		part, ok = strings.CutPrefix(part, prefix)
+		if !ok || len(part) == 0 || len(part) > partBytes || more && len(part) < partBytes || len(escaped)+len(part) > cap(escaped) {
 			return "", 0, false
 		}
-		s.WriteString(part[2:])
+		escaped = append(escaped, part...)
 	}
-	plain, err := url.PathUnescape(strings.ReplaceAll(s.String(), "_", "%"))
-	if err != nil {
-		return "", 0, false
-	}
-	id = messages.GameSessionID(plain)
-	made, ok := base(id) // also rejects paths that are escaped in another way
-	return id, number, ok && number > 0 && file(made, number) == path
+	plain, ok := unescape(escaped)
+	return messages.GameSessionID(plain), number, ok && len(plain) <= idMax
 }
 
 func plain(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '-' }
 
+const hexDigits = "0123456789abcdef"
+
 func escape(s string) string {
 	var out strings.Builder
 	for i := range len(s) {
-		if plain(s[i]) {
-			out.WriteByte(s[i])
+		if b := s[i]; plain(b) {
+			out.WriteByte(b)
 		} else {
-			fmt.Fprintf(&out, "_%02x", s[i])
+			out.Write([]byte{'_', hexDigits[b>>4], hexDigits[b&15]})
 		}
 	}
 	return out.String()
+}
+
+// unescape is the inverse of escape. It overwrites s with the result. ok is false if escape does not return s.
+func unescape(s []byte) (result []byte, ok bool) {
+	result = s[:0]
+	for i := 0; i < len(s); i++ {
+		b := s[i]
+		if !plain(b) {
+			if b != '_' || i+2 >= len(s) {
+				return nil, false
+			}
+			high, low := strings.IndexByte(hexDigits, s[i+1]), strings.IndexByte(hexDigits, s[i+2])
+			b = byte(high<<4 | low)
+			if high < 0 || low < 0 || plain(b) {
+				return nil, false
+			}
+			i += 2
+		}
+		result = append(result, b)
+	}
+	return result, true
 }

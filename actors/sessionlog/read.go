@@ -89,8 +89,12 @@ func (r *reader) skipTo(left int64) bool {
 }
 
 func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool) (io.ReadCloser, error) {
+	<-s.scanned
 	s.mu.Lock()
 	l := s.logs[id]
+	if l != nil {
+		s.release(l)
+	}
 	s.mu.Unlock()
 	if l == nil {
 		return nil, fs.ErrNotExist
@@ -197,7 +201,7 @@ func (r *reader) state() (left int64, next int, wait <-chan struct{}) {
 // readPart reads from the current file. It skips a file that rotation has removed.
 func (r *reader) readPart(p []byte) (int, error) {
 	if r.file == nil {
-		f, err := os.Open(file(r.log.base, r.number))
+		f, err := os.Open(r.store.path(r.log, r.number))
 		if errors.Is(err, fs.ErrNotExist) {
 			r.number, r.at = r.number+1, 0
 			return 0, nil

@@ -31,7 +31,7 @@ func TestATailGoesOnInTheNextFile(t *testing.T) {
 		t.Fatal(whole, err)
 	}
 	defer log.Close()
-	assert.NoError(t, os.Remove(file(s.logs[id].base, 1)))
+	assert.NoError(t, os.Remove(s.path(s.logs[id], 1)))
 	all, err := io.ReadAll(log)
 	if err != nil || !strings.Contains(string(all), "three x") || !strings.Contains(string(all), "four x") {
 		t.Errorf("%d bytes, %v", len(all), err)

@@ -1,9 +1,9 @@
 package sessionlog
 
 import (
+	"bytes"
 	"cmp"
 	"container/list"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +21,7 @@ type Store struct {
 	o        Options
 	wake     chan struct{} // a log has been queued
 	flushNow chan struct{} // a reader waits for queued lines
+	scanned  chan struct{} // closed when the logs of earlier processes are known
 	quit     chan struct{}
 	done     chan struct{}
 
@@ -39,14 +40,15 @@ type Store struct {
 }
 
 type log struct {
-	id   messages.GameSessionID
-	base string // path without the file number
+	id messages.GameSessionID
 
 	// Store.mu guards the following fields.
 	writers int // number of sinks that are not closed
 	ended   time.Time
-	queued  bool // the log is in Store.dirty or is being written
-	writing bool // the writer is writing lines of the log
+	queued  bool   // the log is in Store.dirty or is being written
+	writing bool   // the writer is writing lines of the log
+	loud    bool   // lines have been or will be written to files
+	held    []byte // lines that are written once the log is loud
 	pending []byte
 	lines   int // number of lines in pending
 	missing int // number of lines dropped since the last write
@@ -76,82 +78,51 @@ func (l *log) bytes() (n int64) {
 	return n
 }
 
-// Open returns the store in a folder, including the logs of earlier processes. The folder is created when the first
-// line is written. If the folder cannot be read, Open logs a warning and treats it as empty.
+// Open returns the store in a folder, including the logs of earlier processes, which it finds in the background: Has,
+// List and all readers wait for that. The folder is created when the first line is written. If it cannot be read, the
+// store logs a warning and treats it as empty.
 func Open(dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		dir: dir, o: o.withDefaults(), logs: make(map[messages.GameSessionID]*log), changed: make(chan struct{}), files: list.New(),
-		wake: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-	}
-	s.scan()
+	s := newStore(dir, o)
 	go s.run()
 	return s, nil
 }
 
-// scan finds the files of earlier processes, whose game sessions have ended. It skips folders that cannot be read.
-func (s *Store) scan() {
-	var failed error // the first error
-	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			if failed == nil && !os.IsNotExist(err) {
-				failed = err
-			}
-			return nil
-		}
-		name, err := filepath.Rel(s.dir, path)
-		if err != nil {
-			return err
-		}
-		id, number, ok := parse(name)
-		if !ok || !d.Type().IsRegular() {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil // the file has been removed in the meantime
-		}
-		b, _ := base(id)
-		l := s.log(id, b)
-		l.parts = append(l.parts, part{number, info.Size()})
-		l.last = max(l.last, number)
-		s.total += info.Size()
-		if info.ModTime().After(l.ended) {
-			l.ended = info.ModTime()
-		}
-		return nil
-	})
-	if err = cmp.Or(failed, err); err != nil {
-		s.o.Log.Warn().Err(err).Msg("logs of earlier game sessions cannot be found")
-	}
-	for _, l := range s.logs {
-		slices.SortFunc(l.parts, func(a, b part) int { return cmp.Compare(a.number, b.number) })
+func newStore(dir string, o Options) *Store {
+	return &Store{
+		dir: dir, o: o.withDefaults(), logs: make(map[messages.GameSessionID]*log), changed: make(chan struct{}), files: list.New(),
+		wake: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), scanned: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
 // log returns the log of a game session. It creates the log if necessary. The caller holds mu.
-func (s *Store) log(id messages.GameSessionID, base string) *log {
+func (s *Store) log(id messages.GameSessionID) *log {
 	l := s.logs[id]
 	if l == nil {
-		l = &log{id: id, base: filepath.Join(s.dir, base)}
+		l = &log{id: id}
 		s.logs[id] = l
 	}
 	return l
 }
 
+// path returns the path of a log's file.
+func (s *Store) path(l *log, number int) string {
+	b, _ := base(l.id)
+	return filepath.Join(s.dir, file(b, number))
+}
+
 // Open returns a sink that appends to the log of a game session. If the id is empty or longer than 1,024 bytes, the
 // sink discards all lines.
 func (s *Store) Open(id messages.GameSessionID) script.Sink {
-	b, ok := base(id)
-	if !ok {
+	if id == "" || len(id) > idMax {
 		return discard{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.log(id, b)
+	l := s.log(id)
 	l.writers++
 	l.ended = time.Time{}
 	return &sink{store: s, log: l}
@@ -167,6 +138,7 @@ type Info struct {
 // List returns all logs. The logs of running game sessions come first; each of these always has a log. The other logs
 // follow, sorted by the end of their game sessions, latest first.
 func (s *Store) List() []Info {
+	<-s.scanned
 	s.mu.Lock()
 	all := make([]Info, 0, len(s.logs))
 	for _, l := range s.logs {
@@ -189,6 +161,7 @@ func (s *Store) List() []Info {
 
 // Has reports whether a game session has a log. A running game session always has one.
 func (s *Store) Has(id messages.GameSessionID) bool {
+	<-s.scanned
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.logs[id]
@@ -225,7 +198,12 @@ type discard struct{}
 func (discard) Write(script.Line) {}
 func (discard) Close()            {}
 
+// heldMax is the maximum size of the lines that a log holds back, in bytes.
+const heldMax = 1 << 10
+
 // Write implements script.Sink. It copies the line into the queue. If the queue is full, it counts the line as missing.
+// Lines that the host also has in its own log, such as the beginning and the end of a game session, are held back until
+// there is another line, a warning, or a reader. So a game session that logs nothing has no file.
 func (k *sink) Write(line script.Line) {
 	text := appendLine(nil, line)
 	s, l := k.store, k.log
@@ -234,6 +212,12 @@ func (k *sink) Write(line script.Line) {
 		s.mu.Unlock()
 		return
 	}
+	if line.Echo && line.Level < script.LevelWarn && !l.loud && len(l.held)+len(text) <= heldMax {
+		l.held = append(l.held, text...)
+		s.mu.Unlock()
+		return
+	}
+	s.release(l)
 	fits := len(l.pending)+len(text) <= min(pendingMax, int(s.o.fileBytes/2)) && s.pending+len(text) <= pendingAllMax
 	if fits {
 		l.pending = append(l.pending, text...)
@@ -246,6 +230,17 @@ func (k *sink) Write(line script.Line) {
 	s.mu.Unlock()
 	if !fits {
 		s.o.Counters.LogLinesDropped.Add(1)
+	}
+}
+
+// release makes a log loud: it queues the lines that were held back. The caller holds mu.
+func (s *Store) release(l *log) {
+	l.loud = true
+	if len(l.held) > 0 {
+		l.pending, l.held = l.held, nil
+		l.lines += bytes.Count(l.pending, []byte("\n"))
+		s.pending += len(l.pending)
+		s.enqueue(l)
 	}
 }
 

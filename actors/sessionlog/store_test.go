@@ -39,6 +39,7 @@ func line(text string) script.Line {
 
 func read(t *testing.T, s *Store, id messages.GameSessionID) string {
 	t.Helper()
+	<-s.scanned
 	s.mu.Lock()
 	l := s.logs[id]
 	s.mu.Unlock()
@@ -384,7 +385,7 @@ func TestAFolderThatCannotBeReadHidesNoOther(t *testing.T) {
 	deep, err := os.OpenRoot(dir)
 	for range 20 {
 		assert.NoError(t, err)
-		name := strings.Repeat("d", 250) // sorts before s-a
+		name := "d-" + strings.Repeat("d", 250) // sorts before s-a
 		assert.NoError(t, deep.Mkdir(name, 0o700))
 		up := deep
 		deep, err = up.OpenRoot(name)
@@ -409,6 +410,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		var host bytes.Buffer
 		count := new(counters.Set)
 		s := open(t, place, Options{Log: zerolog.New(&host), Counters: count})
+		<-s.scanned
 		host.Reset() // discard what it logs about earlier events
 		k := s.Open("a")
 		for i := range 5 {

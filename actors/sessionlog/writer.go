@@ -17,6 +17,8 @@ var errNoSpace = errors.New("sessionlog: the bound on all logs together is reach
 // them all.
 func (s *Store) run() {
 	defer close(s.done)
+	s.scan()
+	close(s.scanned)
 	s.sweep(time.Now())
 	sweeps := time.NewTicker(min(sweepEvery, max(s.o.Keep/4, time.Second)))
 	defer sweeps.Stop()
@@ -79,7 +81,7 @@ func (s *Store) write(l *log) {
 		s.closeFile(l)
 		if last := l.last; last > 0 {
 			// A later process uses this time as the end of the game session.
-			_ = os.Chtimes(file(l.base, last), time.Time{}, time.Now())
+			_ = os.Chtimes(s.path(l, last), time.Time{}, time.Now())
 		}
 	}
 }
@@ -165,8 +167,7 @@ func (s *Store) fileOf(l *log, n int64) (*os.File, error) {
 		s.files.MoveToBack(l.used)
 		return l.file, nil
 	}
-	name := file(l.base, number)
-	f, err := s.openFile(name)
+	f, err := s.openFile(s.path(l, number))
 	if err != nil {
 		return nil, err
 	}

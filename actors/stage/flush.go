@@ -10,9 +10,9 @@ type Flusher interface{ Flush() }
 type FlushPolicy struct {
 	// Interval is the time for which output is collected. With 0, a shard flushes after every batch of one
 	// mailbox. A positive interval makes it flush at fixed times that far apart, even if it is idle; 15 ms
-	// suits large groups of players. Under strain (see strain) the times are twice as far apart. A negative
-	// interval (Adaptive) makes it flush at once while it keeps up, and at most HoldMax later while mailboxes
-	// are waiting. Under strain, Adaptive is like an interval of 30 ms.
+	// suits large groups of players. A negative interval (Adaptive) makes it flush at once while it keeps up,
+	// and at most HoldMax later while mailboxes are waiting. Under strain (see strain), Adaptive is like an
+	// interval of 30 ms.
 	Interval time.Duration
 	// Spread is the number of groups into which a shard's actors are divided while it collects output at
 	// intervals; 0 means one. The flush times of the groups are spread over the interval, so that a shard
@@ -70,14 +70,10 @@ func (s *Shard) wakeAfterLocked(d time.Duration) {
 
 // interval returns the interval of the policy, adjusted for strain.
 func (s *Shard) interval() time.Duration {
-	switch i := s.policy.Interval; {
-	case !s.strained.Load():
-		return i
-	case i < 0:
+	if s.policy.Interval < 0 && s.strained.Load() {
 		return strainedInterval
-	default:
-		return strainTimes * i
 	}
+	return s.policy.Interval
 }
 
 // dirtyLocked reports whether there is output to flush, now or later.
@@ -136,10 +132,6 @@ func (s *Shard) flushLocked(w *worker) {
 	for g := s.dueGroupLocked(); g != nil; g = s.dueGroupLocked() {
 		dirty := g.dirty
 		now := s.now()
-		if interval := s.policy.Interval; interval > 0 {
-			s.work.late += min(max(0, time.Duration(now-g.due)), interval/2) // limited, so that a single delay does not count as strain
-			s.work.turns++
-		}
 		g.dirty, s.spare, g.due, g.flushed = s.spare, nil, 0, now
 		s.began = now
 		s.noteDueLocked()

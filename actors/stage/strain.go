@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// strain detects that writing output overloads the machine. The signs are: a shard with an interval flushes
-// late, or an adaptive shard spends most of its time in flushes, including waiting for a processor. The
-// remedy is to collect output for longer, because messages that are written together cost less. The remedy
-// also makes both signs disappear. So strain ends when the shard handles clearly fewer messages than at its
+// strain detects that writing output overloads the machine: adaptive shards spend most of their time in
+// flushes, including waiting for a processor. The remedy is to collect output for longer, because messages
+// that are written together cost less. The remedy also makes the sign disappear. So strain ends when the shard handles clearly fewer messages than at its
 // beginning and is not late. It is also interrupted periodically to see whether it recurs.
 //
 // A shard that has too much to write is strained alone. If half of the shards are strained, the machine is
@@ -34,19 +33,12 @@ type shardStrain struct {
 type workDone struct {
 	flushing time.Duration // total time in flushes
 	messages uint64        // number of messages handled by its actors
-	late     time.Duration // total delay of flushes after their turns
-	turns    int           // number of flushes of groups at their turns
 }
 
 // pressure returns a value above 1 if the shard got too little processor time in the period took, during
 // which its work increased from before to w.
-func (w workDone) pressure(before workDone, took, interval time.Duration) float64 {
-	share := float64(w.flushing-before.flushing) / float64(took)
-	if interval < 0 {
-		return share / strainShare
-	}
-	late := float64(w.late-before.late) / float64(max(1, w.turns-before.turns)) / float64(max(1, interval))
-	return max(late/strainLate, share/strainShareFixed)
+func (w workDone) pressure(before workDone, took time.Duration) float64 {
+	return float64(w.flushing-before.flushing) / float64(took) / strainShare
 }
 
 const (
@@ -54,12 +46,9 @@ const (
 	// time to time for strainProbe, to check whether it is still needed.
 	strainStretch = 125 * time.Millisecond
 	strainProbe   = 50 * time.Millisecond
-	// An adaptive shard is strained if it spends more than strainShare of its time in flushes. A shard with
-	// an interval is strained if it spends more than strainShareFixed, or if it flushes late by more than
-	// strainLate of the interval on average. Two consecutive stretches are considered.
-	strainShare      = 0.7
-	strainShareFixed = 0.9
-	strainLate       = 0.2
+	// A shard is strained if it spends more than strainShare of its time in flushes. Two consecutive stretches
+	// are considered.
+	strainShare = 0.7
 	// strain ends when the message rate falls below strainRate times the rate when it began.
 	strainRate = 0.75
 	// strainHoldMin is how long strain lasts before the first interruption. Each interruption that finds
@@ -69,12 +58,9 @@ const (
 	strainHoldMax = 40 * time.Second
 )
 
-// strainedInterval is the interval of an adaptive shard under strain. For other shards, the interval is
-// multiplied by strainTimes.
-const (
-	strainedInterval = 30 * time.Millisecond
-	strainTimes      = 2
-)
+// strainedInterval is the interval of an adaptive shard under strain. A fixed interval is what the operator
+// said, also under strain.
+const strainedInterval = 30 * time.Millisecond
 
 // check judges the shards once per stretch. It returns at once if the stretch is not over.
 func (s *strain) check(shards []*Shard) {
@@ -95,7 +81,7 @@ func (s *strain) check(shards []*Shard) {
 	s.at, s.order = now, s.order[:0]
 	for i, sh := range shards {
 		w, of := sh.workDone(), &s.shards[i]
-		of.pressure = w.pressure(of.work, took, sh.policy.Interval)
+		of.pressure = w.pressure(of.work, took)
 		of.rate = float64(w.messages-of.work.messages) / took.Seconds()
 		of.work = w
 		s.order = append(s.order, of.pressure)

@@ -47,7 +47,7 @@ var serviceWorkloads = []Workload{
 		subjects:    func(r *run) []subject { return r.service((*run).search) },
 	},
 	{
-		Name: "start", About: "from the start of the process until it listens: on an empty store, and on one with a game session of each room, its players and its placement",
+		Name: "start", About: "from the start of the process until it listens: on an empty store, on one with a game session of each room, its players and its placement, and on as many logs of ended game sessions",
 		Params: Params{Rooms: 20_000, Players: 3, Rounds: 3},
 		Goals: []result.Goal{
 			{Subject: fullStore, Figure: "start_s", Plus: 2},

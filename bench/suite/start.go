@@ -10,15 +10,19 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/script"
+	"troupe/actors/sessionlog"
 	"troupe/actors/store"
 	"troupe/bench/result"
 	"troupe/bench/server"
+	"troupe/messages"
 )
 
 // Names of subjects.
 const (
 	emptyStore = "empty store"
 	fullStore  = "full store"
+	oldLogs    = "old logs"
 )
 
 // sample holds the records of one game session with its players and its placement, as a killed host leaves them in its
@@ -113,10 +117,28 @@ func (r *run) fill(name string, s sample) error {
 	return errors.Join(failed, kept.Close())
 }
 
-// starts returns the subjects: starts with an empty and with a full store.
+// oldLogsDir is the folder of the logs of earlier game sessions, in the folder of the run.
+const oldLogsDir = "old-logs"
+
+// fillLogs creates the logs of r.p.Rooms game sessions that ended in an earlier process.
+func (r *run) fillLogs() error {
+	kept, err := sessionlog.Open(filepath.Join(r.dir, oldLogsDir), sessionlog.Options{})
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	for n := range r.p.Rooms {
+		log := kept.Open(messages.GameSessionID(fmt.Sprintf("arn:aws:gamelift:us-east-1::gamesession/%s/gsess-%036d", serviceFleet, n)))
+		log.Write(script.Line{Time: time.Now(), Level: script.LevelInfo, File: "main.js", Row: 1, Text: "hello"})
+		log.Close()
+	}
+	return nil
+}
+
+// starts returns the subjects: starts with an empty and with a full store, and with many logs of earlier game sessions.
 func (r *run) starts() []subject {
-	full := "" // created once
-	each := func(name string, prepare func(ctx context.Context, file string) error) subject {
+	full, logged := "", false // created once
+	each := func(name string, prepare func(ctx context.Context, file string) error, sets ...string) subject {
 		round := 0
 		return r.subject(name, r.host(), func(ctx context.Context) (result.Round, error) {
 			round++
@@ -124,7 +146,7 @@ func (r *run) starts() []subject {
 			if err := prepare(ctx, file); err != nil {
 				return result.Round{}, err
 			}
-			return r.timedStart(ctx, file)
+			return r.timedStart(ctx, file, sets...)
 		})
 	}
 	return []subject{
@@ -142,15 +164,24 @@ func (r *run) starts() []subject {
 			}
 			return copyFile(filepath.Join(r.dir, full), filepath.Join(r.dir, file))
 		}),
+		each(oldLogs, func(context.Context, string) error {
+			if logged {
+				return nil
+			}
+			logged = true
+			return r.fillLogs()
+		}, "log.gameSessions.dir="+filepath.Join(r.dir, oldLogsDir)),
 	}
 }
 
-// timedStart measures the time from the start of the process until it has announced its addresses.
-func (r *run) timedStart(ctx context.Context, file string) (round result.Round, err error) {
+// timedStart measures the time from the start of the process until it has announced its addresses. It reads CPU and
+// memory when the host knows the logs of earlier game sessions, too.
+func (r *run) timedStart(ctx context.Context, file string, sets ...string) (round result.Round, err error) {
 	spec, err := r.stored(file)
 	if err != nil {
 		return round, err
 	}
+	spec.Sets = append(spec.Sets, sets...)
 	begun := time.Now()
 	proc, err := server.Start(ctx, spec)
 	if err != nil {
@@ -158,6 +189,9 @@ func (r *run) timedStart(ctx context.Context, file string) (round result.Round, 
 	}
 	took := time.Since(begun)
 	defer func() { err = errors.Join(err, proc.Stop()) }()
+	if _, err := proc.GameSessionLog(ctx, "none"); err != nil {
+		return round, err
+	}
 	u, err := proc.Usage()
 	if err != nil {
 		return round, err

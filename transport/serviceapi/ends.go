@@ -41,7 +41,7 @@ func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameS
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case err != nil:
-		return nil, messages.Errorf(messages.NotFound, "there is no log of game session %q", awswire.Clip(string(g.ID)))
+		return nil, messages.Errorf(messages.NotFound, "there is no log of game session %q: it logged nothing, or its log has been deleted", awswire.Clip(string(g.ID)))
 	case len(url) > logURLMax:
 		return nil, messages.Errorf(messages.Internal, "the URL of the log has more than %d characters", logURLMax)
 	}

@@ -24,17 +24,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/actors/script"
+	"troupe/messages"
 	"troupe/transport/host"
 )
 
-// parting sends a last message when its process is terminated.
+// parting logs a line, and sends a last message when its process is terminated.
 type parting struct {
 	script.Base
 	session script.Session
 	asked   func()
 }
 
-func (p *parting) Init(s script.Session) error { p.session = s; return nil }
+func (p *parting) Init(s script.Session) error {
+	p.session = s
+	s.Logger().Info("hello")
+	return nil
+}
+
+func newParting() script.Handler { return &parting{asked: func() {}} }
 
 func (p *parting) OnProcessTerminate() script.Decision {
 	p.asked()
@@ -128,7 +135,10 @@ func TestCommandLineSavesALogAsZip(t *testing.T) {
 	if err != nil {
 		t.Skip("aws is not installed: get-game-session-log was not tried")
 	}
-	h := startHostWith(t, nil, onSystem)
+	h := startHostWith(t, nil, func(o *host.Options) {
+		onSystem(o)
+		o.NewHandler = func(*messages.Fleet) script.Handler { return newParting() }
+	})
 	game := h.newGame(2)
 	if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
 		t.Fatal(err)
@@ -180,7 +190,7 @@ func TestALogIsOfferedWhereOthersReachIt(t *testing.T) {
 			h := startHost(t, func(c *host.Config) {
 				c.API.Addr, c.API.Insecure, c.Public = "0.0.0.0:0", true, public
 				c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret}}
-			}, nil)
+			}, newParting)
 			_, port, err := net.SplitHostPort(h.host.Addrs().API)
 			if err != nil {
 				t.Fatal(err)
@@ -210,7 +220,7 @@ func TestGamesGoOnWithoutLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := startHost(t, func(c *host.Config) {
 			c.Log.GameSessions.Dir = os.DevNull
-		}, nil)
+		}, newParting)
 		game := h.newGame(2)
 		if _, err := h.terminate(game, types.TerminationModeTriggerOnProcessTerminate); err != nil {
 			t.Fatal(err)
@@ -225,6 +235,22 @@ func TestGamesGoOnWithoutLogs(t *testing.T) {
 		_, err := h.logURL(game)
 		if missing := new(types.NotFoundException); !errors.As(err, &missing) {
 			t.Errorf("the log that was never written: %v", err)
+		}
+	})
+}
+
+// A game session that logged nothing has no log after its end (realtime.md 18.1).
+func TestNoLogIsOfferedOfASilentGameSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := startHost(t, nil, nil)
+		game := h.newGame(2)
+		if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
+			t.Fatal(err)
+		}
+		h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
+		_, err := h.logURL(game)
+		if missing := new(types.NotFoundException); !errors.As(err, &missing) || !strings.Contains(err.Error(), "logged nothing") {
+			t.Errorf("the log of a game session that logged nothing: %v", err)
 		}
 	})
 }
