@@ -29,16 +29,19 @@ type adminCommand struct {
 	Scripts     scriptsCommand     `cmd:"" help:"List scripts."`
 	Aliases     aliasesCommand     `cmd:"" help:"List aliases."`
 	Locations   locationsCommand   `cmd:"" help:"List locations."`
-	Events      eventsCommand      `cmd:"" help:"Print the last events, and with --follow those that come."`
-	Kick        kickCommand        `cmd:"" help:"Remove a player from its game sessions."`
-	Ban         banCommand         `cmd:"" help:"Keep a player out for a time, let one in again, or list the bans."`
-	Terminate   terminateCommand   `cmd:"" help:"End a game session."`
-	LogLevel    logLevelCommand    `cmd:"" help:"Print or change the level of the host's log."`
-	Profile     profileCommand     `cmd:"" help:"Take a profile of the host, for go tool pprof."`
-	Nodes       nodesCommand       `cmd:"" help:"List the nodes of a cluster: who is live, who leads, and why a node is not live."`
-	Forget      forgetCommand      `cmd:"" help:"Declare a node of a cluster lost at once, at your own risk: its game sessions are TERMINATED, and end there too if it still runs."`
-	Cluster     clusterCommand     `cmd:"" help:"Certificates with which the nodes of a cluster know each other."`
-	Drain       drainCommand       `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
+	Compute     struct {
+		Env computeEnvCommand `cmd:"" help:"Print shell commands that set what a process with the Server SDK needs: URL, fleet, compute and a token that is valid for three hours."`
+	} `cmd:"" help:"Computes of ANYWHERE fleets, for game servers with the GameLift Server SDK."`
+	Events    eventsCommand    `cmd:"" help:"Print the last events, and with --follow those that come."`
+	Kick      kickCommand      `cmd:"" help:"Remove a player from its game sessions."`
+	Ban       banCommand       `cmd:"" help:"Keep a player out for a time, let one in again, or list the bans."`
+	Terminate terminateCommand `cmd:"" help:"End a game session."`
+	LogLevel  logLevelCommand  `cmd:"" help:"Print or change the level of the host's log."`
+	Profile   profileCommand   `cmd:"" help:"Take a profile of the host, for go tool pprof."`
+	Nodes     nodesCommand     `cmd:"" help:"List the nodes of a cluster: who is live, who leads, and why a node is not live."`
+	Forget    forgetCommand    `cmd:"" help:"Declare a node of a cluster lost at once, at your own risk: its game sessions are TERMINATED, and end there too if it still runs."`
+	Cluster   clusterCommand   `cmd:"" help:"Certificates with which the nodes of a cluster know each other."`
+	Drain     drainCommand     `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
 }
 
 type keysCommand struct {

@@ -72,7 +72,7 @@ func (c *devCommand) Run(s streams) error {
 			return nil, fmt.Errorf("%s does not run:\n%w", path, err)
 		}
 		game.tells.Store(false)
-		welcome(s.out, &cfg, h.Addrs(), path, page)
+		welcome(s.out, &cfg, h.Addrs(), path, page, readyCompute(h, &cfg))
 		if path == "" {
 			return func() {}, nil
 		}

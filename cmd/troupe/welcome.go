@@ -11,8 +11,9 @@ import (
 	"troupe/transport/host"
 )
 
-// welcome prints the addresses of the host and commands to try.
-func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script, page string) {
+// welcome prints the addresses of the host and commands to try. compute is a paragraph about game servers with the Server
+// SDK.
+func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script, page, compute string) {
 	if page != "" {
 		page = "  your game: open it in two windows   " + a.APIURL + "/game/\n\n"
 	}
@@ -31,13 +32,13 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script, page 
            fast channel (DTLS)  %s
   KCP (inside DTLS)             %s
   CA to trust for these three   %s
-%s
+%s%s
 Try next, in another terminal:
   %s
 
 Ctrl-C stops.
 
-`, page, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), ca, script, strings.Join(tryNext(invocation(), cfg, a, page != ""), "\n  "))
+`, page, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), ca, script, compute, strings.Join(tryNext(invocation(), cfg, a, page != ""), "\n  "))
 }
 
 // orNone returns an address with its scheme, or "off" if addr is empty.

@@ -37,7 +37,7 @@ func TestWelcomeShowsWhatIsOff(t *testing.T) {
 	cfg := host.Defaults()
 	for wss, want := range map[string]string{"": "secured: WebSocket            off\n", "127.0.0.1:1": "secured: WebSocket            wss://127.0.0.1:1\n"} {
 		var out strings.Builder
-		if welcome(&out, &cfg, host.Announcement{WSS: wss}, "", ""); !strings.Contains(out.String(), want) {
+		if welcome(&out, &cfg, host.Announcement{WSS: wss}, "", "", ""); !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, &out)
 		}
 	}
@@ -48,7 +48,7 @@ func TestWelcomeTellsHowToTrust(t *testing.T) {
 	cfg := host.Defaults()
 	for ca, want := range map[string]bool{"": false, "/tls/ca/cert.pem": true} {
 		var out strings.Builder
-		if welcome(&out, &cfg, host.Announcement{CA: ca}, "", ""); strings.Contains(out.String(), "troupe tls trust") != want {
+		if welcome(&out, &cfg, host.Announcement{CA: ca}, "", "", ""); strings.Contains(out.String(), "troupe tls trust") != want {
 			t.Errorf("%q: %s", ca, &out)
 		}
 	}

@@ -59,7 +59,7 @@ func (h *Host) startAPI(o Options) error {
 	}
 	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, strings.Replace(scheme, "http", "ws", 1)+"://"+public+serverSDKPath)
 	api, err := serviceapi.New(serviceapi.Options{
-		Backend: h.doer(), Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
+		Backend: h.Doer(), Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
 		ServerSDK: h.addrs.ServerSDK,
 	})
 	if err != nil {

@@ -531,8 +531,8 @@ func (n *clusterNode) options(generation int) *actors.ClusterOptions {
 	return &actors.ClusterOptions{Node: n.name, Generation: int64(generation), Members: n, Peers: n.self, IDs: n.ids}
 }
 
-// doer returns the Doer that answers the callers of the service API.
-func (h *Host) doer() messages.Doer {
+// Doer returns the Doer that answers the callers of the service API. Any goroutine may call it.
+func (h *Host) Doer() messages.Doer {
 	if c := h.system.Cluster(); c != nil {
 		return c
 	}

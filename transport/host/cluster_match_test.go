@@ -259,7 +259,7 @@ func (r *round) stored(status messages.TicketStatus) int {
 func (r *round) accepts(i int) bool {
 	id := ticketID(2*r.number + i)
 	if !r.accepted[i] {
-		_, err := r.all[r.other].doer().Do(r.Context(), messages.AcceptMatch{TicketID: id, Players: []messages.PlayerID{messages.PlayerID(id)}, Accept: true})
+		_, err := r.all[r.other].Doer().Do(r.Context(), messages.AcceptMatch{TicketID: id, Players: []messages.PlayerID{messages.PlayerID(id)}, Accept: true})
 		r.accepted[i] = err == nil || r.stored(messages.TicketPlacing)+r.stored(messages.TicketCompleted) == 2 // an attempt before has succeeded
 	}
 	return r.accepted[i]

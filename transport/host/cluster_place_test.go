@@ -24,7 +24,7 @@ func (c *hosts) watchPlacements(ids ...messages.PlacementID) {
 			go func() {
 				for ; c.Context().Err() == nil; time.Sleep(100 * time.Millisecond) {
 					before := ended[id]
-					p, err := messages.Do(c.Context(), c.all[host].doer(), messages.PlacementQuery{ID: id})
+					p, err := messages.Do(c.Context(), c.all[host].Doer(), messages.PlacementQuery{ID: id})
 					switch {
 					case c.Context().Err() != nil:
 					case err != nil && !errors.Is(err, &messages.Error{Code: messages.Internal}):

@@ -51,7 +51,7 @@ func hostsOf(t *testing.T, n int, change func(o *Options)) *hosts {
 // asked has a request answered at the i-th host, for all hosts.
 func asked[A any](c *hosts, i int, q messages.RequestOf[A]) A {
 	c.Helper()
-	a, err := messages.Do(c.Context(), c.all[i].doer(), q)
+	a, err := messages.Do(c.Context(), c.all[i].Doer(), q)
 	if err != nil {
 		c.Fatalf("%T at host %d: %v", q, i, err)
 	}
@@ -60,7 +60,7 @@ func asked[A any](c *hosts, i int, q messages.RequestOf[A]) A {
 
 func (c *hosts) refused(i int, code messages.ErrorCode, q messages.Request) {
 	c.Helper()
-	if _, err := c.all[i].doer().Do(c.Context(), q); !errors.Is(err, &messages.Error{Code: code}) {
+	if _, err := c.all[i].Doer().Do(c.Context(), q); !errors.Is(err, &messages.Error{Code: code}) {
 		c.Errorf("%T at host %d: the error is %v, want %v", q, i, err, code)
 	}
 }

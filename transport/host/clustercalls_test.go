@@ -22,7 +22,7 @@ import (
 // again sends a request to the i-th host, as an attempt of a call.
 func again(c *hosts, i int, call string, q messages.Request) any {
 	c.Helper()
-	a, err := c.all[i].doer().Do(messages.WithReplayKey(c.Context(), call), q)
+	a, err := c.all[i].Doer().Do(messages.WithReplayKey(c.Context(), call), q)
 	if err != nil {
 		c.Fatalf("%T at host %d: %v", q, i, err)
 	}
@@ -196,7 +196,7 @@ func TestAFleetIsKnownEverywhereAtOnce(t *testing.T) {
 			if !slices.ContainsFunc(all, func(o *messages.Fleet) bool { return o.ID == f.ID }) {
 				t.Fatalf("fleet %d is not described at the next host", i)
 			}
-			_, err := c.all[next].doer().Do(c.Context(), messages.CreateGameSession{FleetID: f.ID, MaxPlayers: 2})
+			_, err := c.all[next].Doer().Do(c.Context(), messages.CreateGameSession{FleetID: f.ID, MaxPlayers: 2})
 			if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 				t.Fatalf("fleet %d, a game session: %v", i, err)
 			}
@@ -251,7 +251,7 @@ func TestAnswersAreCut(t *testing.T) {
 			ctx, cancel := context.WithCancel(messages.WithReplayKey(c.Context(), call))
 			defer cancel()
 			var first sync.WaitGroup
-			first.Go(func() { _, _ = c.all[i%3].doer().Do(ctx, q) })
+			first.Go(func() { _, _ = c.all[i%3].Doer().Do(ctx, q) })
 			switch i % 4 {
 			case 0:
 				first.Wait()

@@ -263,7 +263,7 @@ func noLog(id messages.GameSessionID, err error) error {
 
 // logElsewhere implements ops.Elsewhere.
 func (n *clusterNode) logElsewhere(ctx context.Context, id messages.GameSessionID, tail int64, follow time.Duration) (io.ReadCloser, bool, error) {
-	g, err := messages.Do(ctx, n.host.doer(), messages.GameSessionQuery{ID: id})
+	g, err := messages.Do(ctx, n.host.Doer(), messages.GameSessionQuery{ID: id})
 	if errors.Is(err, &messages.Error{Code: messages.NotFound}) || err == nil && (g.Node == "" || g.Node == n.name) {
 		return nil, false, fs.ErrNotExist
 	}

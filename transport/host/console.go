@@ -17,7 +17,7 @@ import (
 // newConsole creates the operator's pages at / and below /admin/v1/.
 func (h *Host) newConsole(o Options, auth awswire.Authenticator, proxies transport.Proxies, logs *ops.Logs) *console.Console {
 	return console.New(console.Options{
-		Backend: h.doer(), Cluster: h.pages(), Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region, proxies),
+		Backend: h.Doer(), Cluster: h.pages(), Counters: h.count, Events: h.events, Drains: h, Operations: operations{h}, Access: o.Config.guard(auth).console(o.Config.Region, proxies),
 		Log: o.Log, Version: o.Version, GameURLs: func() []string { return h.gameURLs }, Logs: logs.Short,
 	})
 }

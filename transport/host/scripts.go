@@ -218,7 +218,7 @@ func (h *Host) replaceScript(ctx context.Context, q messages.UpdateScript, b *bu
 	if q.Zip, err = b.Zip(); err != nil {
 		return changed, err
 	}
-	return messages.Do(ctx, h.doer(), q)
+	return messages.Do(ctx, h.Doer(), q)
 }
 
 // compiles returns an error if a script cannot be compiled.

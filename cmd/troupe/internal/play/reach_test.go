@@ -49,7 +49,7 @@ func explain(t *testing.T) {
 		"URL does not answer without TLS: is it https://?":                                             saying("\x15\x03\x01\x00\x02\x02\x46\r\n"),
 	} {
 		o := Options{API: hosttest.Serve(t, at, handle), Region: "us-east-1", Network: at}
-		_, err := o.service().ListFleets(t.Context(), &gamelift.ListFleetsInput{})
+		_, err := o.Service().ListFleets(t.Context(), &gamelift.ListFleetsInput{})
 		said := reach.Explain(o.API, err)
 		if said == nil || said.Error() != strings.ReplaceAll(want, "URL", o.API) || !errors.Is(said, err) {
 			t.Errorf("%v\nwant %s", said, want)

@@ -99,7 +99,7 @@ const (
 // seats reserves a seat for each player through the service API, as the backend of a game does. It uses the named game
 // session. If none is named, it uses a game session with enough free seats, or creates one.
 func (o *Options) seats(ctx context.Context, players []string) (game string, seats []seat, err error) {
-	api := o.service()
+	api := o.Service()
 	if game = o.GameSession; game == "" {
 		game, err = o.find(ctx, api, len(players))
 	}
@@ -126,10 +126,10 @@ func (o *Options) seats(ctx context.Context, players []string) (game string, sea
 	return game, seats, nil
 }
 
-// service returns a client of the service API. It signs with the caller's key, or with a fixed dummy key; a host with
+// Service returns a client of the service API. It signs with the caller's key, or with a fixed dummy key; a host with
 // api.auth: none checks only the format of the key. It does not keep connections alive, because there are only a few
 // calls. It does not retry calls, so that an unreachable host is reported immediately.
-func (o *Options) service() *gamelift.Client {
+func (o *Options) Service() *gamelift.Client {
 	calls := &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}
 	if o.Network != nil {
 		calls.DialContext = o.Network.DialContext
