@@ -200,15 +200,16 @@ func TestTheCoordinatorLosesItsRecords(t *testing.T) {
 	})
 }
 
-// A node whose store knows the cluster's id is the first to come back after etcd has lost its records.
-func TestAStoreKeepsTheClusterID(t *testing.T) {
+// A node whose store knows the cluster's id does not begin a new cluster where etcd has no records. It leaves etcd as it
+// is, so that a backup can be restored.
+func TestAnEmptyCoordinatorRefusesAKnownStore(t *testing.T) {
 	newWorld(t, func(w *world) {
 		a := w.add("a")
 		a.options.ClusterID = "known"
 		a.renew()
-		a.start()
-		if id := w.meta().ID; id != "known" {
-			t.Errorf("cluster %q", id)
+		w.refused(a, "etcd has no records of the cluster to which the store of node a belongs (known)")
+		if all := w.keys(""); len(all) != 0 {
+			t.Errorf("written: %q", all)
 		}
 	})
 }

@@ -94,8 +94,13 @@ func (n *Node) checkMeta(ctx context.Context) error {
 		return err
 	}
 	if kv == nil {
-		record := coord.Meta{ID: cmp.Or(n.o.ClusterID, rand.Text()), Schema: n.o.Self.Schema.High} // with a ClusterID, the coordinator has lost its records
-		if known := n.meta.Load(); known != nil {
+		known := n.meta.Load()
+		if known == nil && n.o.ClusterID != "" { // nothing is written: other nodes, or a backup, have the record
+			return fmt.Errorf("etcd has no records of the cluster to which the store of node %s belongs (%s): correct cluster.name or cluster.etcd.endpoints, restore a snapshot of etcd, or set store.path to a new file",
+				n.o.Self.Name, n.o.ClusterID)
+		}
+		record := coord.Meta{ID: rand.Text(), Schema: n.o.Self.Schema.High}
+		if known != nil { // the coordinator has lost its records
 			record = known.Meta
 		}
 		if _, _, err := n.commit(ctx, []coord.Condition{coord.Absent(key)}, coord.Put(key, coord.Encode(record))); err != nil {

@@ -45,8 +45,8 @@ func TestStartsThatAreRefused(t *testing.T) {
 		c.all[0].Close()
 		other := clustertest.NewStore()
 		t.Cleanup(other.Close)
-		refused("belongs to another cluster (", func(o *Options) { o.Coordinator = other.Client() })
-		refused("belongs to another cluster (", func(o *Options) { o.Config.Cluster.Name = "test2" })
+		refused("etcd has no records of the cluster to which the store", func(o *Options) { o.Coordinator = other.Client() })
+		refused("etcd has no records of the cluster to which the store", func(o *Options) { o.Config.Cluster.Name = "test2" })
 	})
 }
 
