@@ -127,8 +127,14 @@ func TestActivation(t *testing.T) {
 	s.at(300).beat(true)
 	s.due(400, Ended{game, EventForced, true})
 
+	s = play(t).ready()
+	s.m.Host(game, 100*time.Second, s.now)
+	r, effects := s.m.ActivateGame(game, in(100)) // before the Tick
+	s.refused(r, GameIsOver)
+	s.does(effects)
+
 	s = play(t).hosts()
-	r, effects := s.m.ActivateGame(game, s.now)
+	r, effects = s.m.ActivateGame(game, s.now)
 	s.refused(r, Accepted)
 	s.does(effects)
 	s.refused(s.m.About(game), Accepted)
@@ -281,6 +287,11 @@ func TestPortOfAnotherProcess(t *testing.T) {
 	s.does(effects, Ended{game, EventCrashed, true})
 	if again, none := s.m.Yield(7777); !free || !again || none != nil {
 		t.Error("the port of a dead process is taken")
+	}
+	s = play(t).hosts()
+	s.m.Leave() // and has not closed the connection yet
+	if free, _ := s.m.Yield(7777); !free {
+		t.Error("the port of a process that has ended is taken")
 	}
 }
 

@@ -150,7 +150,7 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: the refusal has the id %q", frame, refusal.ID)
 		}
 	}
-	if _, refusal := Parse(make([]byte, FrameMax+1)); refusal == nil {
+	if _, refusal := Parse(make([]byte, FrameMax+1)); refusal == nil || !strings.Contains(refusal.Text, "1048576 bytes") {
 		t.Error("a request over 1 MB is read")
 	}
 	if f := parsed(t, with("DescribePlayerSessions", session+`,"Limit":1024`)).Fields.(DescribePlayerSessionsFields); f.Limit != PageMax {

@@ -73,6 +73,7 @@ func TestSigV4OfAQuery(t *testing.T) {
 		"late": valid(raw, secret, "us-west-2", at.Add(6*time.Minute)), "early": valid(raw, secret, "us-west-2", at.Add(-6*time.Minute)),
 		"secret": valid(raw, secret+"x", "us-west-2", at), "region": valid(raw, secret, "us-east-1", at),
 		"process": valid(strings.Replace(raw, "proc-42", "proc-43", 1), secret, "us-west-2", at), "compute": valid(strings.Replace(raw, "host-01", "host-02", 1), secret, "us-west-2", at),
+		"scope":     valid(strings.Replace(raw, "us-west-2", "us-east-1", 1), secret, "us-west-2", at),
 		"algorithm": valid(strings.Replace(raw, "AWS4-HMAC-SHA256", "none", 1), secret, "us-west-2", at),
 		"date":      valid(strings.Replace(raw, "20250102T030405Z", "x", 1), secret, "us-west-2", at), "none": valid(strings.Replace(query, "TOKEN", "SigV4", 1), secret, "us-west-2", at),
 	} {
