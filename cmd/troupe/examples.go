@@ -71,6 +71,7 @@ var details = map[string]string{
 	"admin fleets":          "troupe admin fleets",
 	"admin scripts":         "troupe admin scripts --json\ntroupe admin scripts --running",
 	"admin aliases":         "troupe admin aliases",
+	"admin compute env":     "troupe admin compute env",
 	"admin locations":       "troupe admin locations",
 	"admin events":          "One event per line, as JSON, the oldest first.\n\ntroupe admin events --follow",
 	"admin kick":            "The player session ends; the player may come back with another one.\n\ntroupe admin kick ann --reason rude",
