@@ -2,7 +2,9 @@ package cluster_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,5 +124,39 @@ func TestCutOff(t *testing.T) {
 		w.store.SetAway(false)
 		c.client.SetFaults(clustertest.Faults{})
 		wait(5*time.Second, false)
+	})
+}
+
+// slowCommits is a Coordinator whose commits are not answered in time, while leases are renewed.
+type slowCommits struct {
+	cluster.Coordinator
+	slow atomic.Bool
+}
+
+func (c *slowCommits) Commit(ctx context.Context, when []coord.Condition, changes []coord.Change) (bool, int64, error) {
+	if c.slow.Load() {
+		<-ctx.Done()
+		return false, 0, coord.ErrUnknown
+	}
+	return c.Coordinator.Commit(ctx, when, changes)
+}
+
+// A node whose lease is renewed reaches the coordinator, even if no load of it is written for a minute.
+func TestSlowCommitsCutNoNodeOff(t *testing.T) {
+	newWorld(t, func(w *world) {
+		_, b, _ := w.three()
+		b.kill()
+		slow := &slowCommits{}
+		b.wrap = func(c cluster.Coordinator) cluster.Coordinator { slow.Coordinator = c; return slow }
+		b.renew()
+		b.start()
+		slow.slow.Store(true)
+		for room := range 60 {
+			b.node.SetLoad(coord.Load{Players: room, Places: []coord.Place{{Fleet: "f", Location: "l", Room: 2 * room}}})
+			time.Sleep(time.Second)
+			if b.node.CutOff() {
+				t.Fatalf("cut off after %d s", room)
+			}
+		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 type reach struct {
 	mu     sync.Mutex
 	yes    bool      // the coordinator answered the last request of the registration
-	last   time.Time // when yes was last true
+	last   time.Time // when the coordinator last answered
 	failed time.Time // when yes was last false
 	cut    atomic.Bool
 }
@@ -24,6 +24,13 @@ func (r *reach) now() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.yes
+}
+
+// answered records that the coordinator has answered a request, though not necessarily the last one.
+func (r *reach) answered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = time.Now()
 }
 
 // setReach records the result of the last request of the registration. A refusal is an answer.

@@ -145,6 +145,7 @@ func (n *Node) leasedFrom(begin time.Time) {
 	n.reg.renewed = begin
 	until := begin.Add(n.o.TTL)
 	n.leased.Store(&until)
+	n.reach.answered() // even if the coordinator is too slow to commit anything
 }
 
 // Leased reports whether the lease cannot have expired yet. A leader that is not Leased may have a successor of which it
