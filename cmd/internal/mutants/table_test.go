@@ -52,7 +52,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the peer id of a player that has left is given to the next", promise: "RL-9",
-		file: "actors/gamesession/playersession.go", changes: []change{{"\ts.presence = gone\n\tdelete(a.byPeer, s.player.Peer)\n", "\ts.presence = gone\n\tdelete(a.byPeer, s.player.Peer)\n\ta.peers.giveBack(s.player.Peer)\n"}},
+		file: "actors/gamesession/playersession.go", changes: []change{{"\ts.presence = gone\n\tdelete(a.byPeer, s.player.Peer)\n", "\ts.presence = gone\n\tdelete(a.byPeer, s.player.Peer)\n\ta.highestPeer = s.player.Peer - 1\n"}},
 		pkg: inGameSession, run: "TestPeerIDsCountFromOneAndAreNeverReused",
 	},
 	{
