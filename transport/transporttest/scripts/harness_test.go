@@ -3,6 +3,7 @@ package scripts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,10 +66,13 @@ func (l *logbook) awaitEnd(t testing.TB) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.fetch("&follow=1"); err != nil {
+	if err := l.fetch("&follow=1"); err != nil && !errors.Is(err, errNoLog) {
 		t.Fatal(err)
 	}
 }
+
+// errNoLog means that the game session has ended and logged nothing.
+var errNoLog = errors.New("no log")
 
 func (l *logbook) fetch(query string) error {
 	resp, err := l.host.Web.Get("http://" + l.host.Host.Addrs().API + "/debug/gamesession-log?id=" + url.QueryEscape(l.game) + query)
@@ -79,6 +83,9 @@ func (l *logbook) fetch(query string) error {
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err
+	}
+	if resp.StatusCode == http.StatusNotFound {
+		return errNoLog
 	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("log: %s: %s", resp.Status, text)
