@@ -216,6 +216,13 @@ func (m *Machine) Host(id messages.GameSessionID, limit time.Duration, now time.
 	return m.pending()
 }
 
+// Unhost takes back a game session of which the process was not told. The effects of Host must not have been carried out.
+func (m *Machine) Unhost() {
+	if m.State == Hosting && !m.Active {
+		m.State, m.GameSession, m.ActivateBy, m.pushed = Ready, "", time.Time{}, false
+	}
+}
+
 // about checks a request about a game session.
 func (m *Machine) about(id messages.GameSessionID) Refused {
 	switch {
