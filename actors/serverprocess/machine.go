@@ -112,7 +112,7 @@ func New(now time.Time) *Machine {
 // Restore returns the process of a record after a restart of the host. It has no connection. Its health counts anew.
 func Restore(r Record, now time.Time) *Machine {
 	beat := r.State == Hosting || r.State == Terminating // a heartbeat is not stored; a Ready process sends the next one soon
-	return &Machine{Record: r, beat: beat, healthy: true, last: now, pushed: true, told: true}
+	return &Machine{Record: r, beat: beat, healthy: true, last: now, pushed: r.GameSession != "", told: true}
 }
 
 // Refused is why a request of a process is refused.

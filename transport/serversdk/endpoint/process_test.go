@@ -38,7 +38,7 @@ type world struct {
 
 func begin(t *testing.T, change ...func(*host.Config)) *world {
 	t.Helper()
-	w := &world{t: t, log: hosttest.Log(t)}
+	w := &world{t: t, log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
 	w.start(change...)
 	ask(w, messages.CreateLocation{Location: messages.Location{Name: "custom-lan"}})
 	fleet := ask(w, messages.CreateFleet{Anywhere: true, Locations: []string{"custom-lan"}})
