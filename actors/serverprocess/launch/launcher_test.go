@@ -36,6 +36,7 @@ func beServer(what string) {
 		for _, v := range os.Environ() {
 			fmt.Println("env", v)
 		}
+		fmt.Println("token sorted", strings.Join(slices.Sorted(slices.Values(strings.Split(os.Getenv("GAMELIFT_SDK_AUTH_TOKEN"), ""))), ""))
 		fmt.Println("args", strings.Join(os.Args[1:], " "))
 		dir, _ := os.Getwd()
 		fmt.Println("dir", dir)
@@ -196,8 +197,8 @@ func TestAServerGetsWhatItNeedsAndNothingOfTheHost(t *testing.T) {
 	o.Configure(fleet, s, "home", map[string]int{"far": 1})
 	id := o.logged("up ")
 	for _, want := range []string{
-		"env PORT=7000", "env MAP=arena", "env LISTEN=:7000", "env GAMELIFT_SDK_WEBSOCKET_URL=ws://127.0.0.1:1/sdk", "env GAMELIFT_SDK_AUTH_TOKEN=token-of-box-far",
-		"env GAMELIFT_SDK_FLEET_ID=fleet-a", "env GAMELIFT_SDK_HOST_ID=box-far", "env GAMELIFT_SDK_PROCESS_ID=" + id, "args -port=7000 -x", "dir " + s.Dir,
+		"env PORT=7000", "env MAP=arena", "env LISTEN=:7000", "env GAMELIFT_SDK_WEBSOCKET_URL=ws://127.0.0.1:1/sdk", "env GAMELIFT_SDK_AUTH_TOKEN=[token]",
+		"env GAMELIFT_SDK_FLEET_ID=fleet-a", "env GAMELIFT_SDK_HOST_ID=box-far", "env GAMELIFT_SDK_PROCESS_ID=" + id, "args -port=7000 -x", "token sorted ---abeffknooortx", "dir " + s.Dir,
 	} {
 		o.logged(want + `"`)
 	}

@@ -33,6 +33,7 @@ type server struct {
 	port  int
 	stops chan struct{} // capacity 1
 	kills chan string   // capacity 1: the reason, or ""
+	token string        // set before the process starts; must not be logged
 
 	mu   sync.Mutex
 	tail []string    // the last lines of output; guarded by mu
@@ -81,6 +82,7 @@ func (c *server) run() (e exit) {
 	if err != nil {
 		return exit{eventGeneric, "no game server can be started, because this host is no compute of the fleet: " + err.Error(), true}
 	}
+	c.token = access.Token
 	cmd, user, err := command(c.in.of, c.port, c.variables(access))
 	if err == nil {
 		return c.live(cmd, user)
@@ -216,13 +218,24 @@ func (c *server) use(u child.Usage) {
 // lines returns the reader of one stream.
 func (c *server) lines(stream string, level script.Level) *child.Lines {
 	write := func(level script.Level) func(string) {
-		return func(text string) { c.print(script.Line{Time: time.Now(), Level: level, File: stream, Text: text}) }
+		return func(text string) {
+			c.print(script.Line{Time: time.Now(), Level: level, File: stream, Text: c.withoutToken(text)})
+		}
 	}
 	return &child.Lines{Write: write(level), LeftOut: write(script.LevelWarn), Seen: c.keep, Dropped: &c.l.o.Counters.LogLinesDropped}
 }
 
+// withoutToken hides the token: many programs print their environment.
+func (c *server) withoutToken(text string) string {
+	if c.token == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, c.token, "[token]")
+}
+
 // keep keeps the last lines.
 func (c *server) keep(text string) {
+	text = c.withoutToken(text)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tail = append(c.tail, text); len(c.tail) > lastLines {
