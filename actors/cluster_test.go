@@ -221,8 +221,11 @@ func (m *member) Placement(context.Context, messages.PlacementID) (*messages.Pla
 func (m *member) Synced(context.Context) error {
 	for {
 		m.c.mu.Lock()
-		n := m.replica
+		n, away := m.replica, m.c.away
 		m.c.mu.Unlock()
+		if away {
+			return errAway
+		}
 		if n == 0 {
 			return nil
 		}
@@ -517,6 +520,8 @@ func TestWithoutTheCoordinator(t *testing.T) {
 		wantCode(c, err, messages.Internal)
 		_, err = at(c, c.nodes[0], messages.GameSessionQuery{ID: g.ID + "x"})
 		wantCode(c, err, messages.Internal)
+		_, err = at(c, c.nodes[2], messages.AliasQuery{ID: "alias-x"}) // another node may have created it
+		wantCode(c, err, messages.Internal)
 		c.locked(func() { c.away = false })
 		time.Sleep(time.Second)
 		assert.Equal(c, "game sessions", must(c, c.nodes[2], messages.FindGameSessions{}).Matched, 1)
@@ -641,6 +646,21 @@ func TestTheLimitOfACreator(t *testing.T) {
 		wantCode(c, err, messages.Internal)
 		c.locked(func() { c.away = false })
 		must(c, c.nodes[2], messages.CreateGameSession{FleetID: relays, CreatorID: "bob"})
+	})
+}
+
+// A charge is kept if the game session may exist: another node has got the request and has not answered.
+func TestTheChargeForAnUnknownGameSessionIsKept(t *testing.T) {
+	runCluster(t, func(c *cluster) {
+		limit := messages.CreatorLimit{PerPeriod: 1, Period: time.Hour}
+		must(c, c.nodes[0], messages.UpdateFleet{FleetID: relays, CreatorLimit: &limit})
+		create := messages.CreateGameSession{FleetID: relays, CreatorID: "eve", MaxPlayers: 2}
+		c.locked(func() { c.nodes[2].room, c.nodes[1].refuses = []string{"b"}, coord.ErrUnknown })
+		_, err := at(c, c.nodes[2], create)
+		wantCode(c, err, messages.Internal)
+		c.locked(func() { c.nodes[1].refuses = nil })
+		_, err = at(c, c.nodes[2], create)
+		wantCode(c, err, messages.LimitExceeded)
 	})
 }
 

@@ -36,6 +36,8 @@ type games struct {
 	timelines  timelines      // timelines of the game sessions that ended last
 	restored   restored       // result of restore; used by started
 	unread     store.Unread
+	servers    servers
+	serving    int // number of actors of game sessions in servers
 	news       roomNews
 	drain      drain
 	ledger     *ledger.Ledger
@@ -52,6 +54,8 @@ type entry struct {
 	made       [32]byte // fingerprint of the request with the token
 	published  *gamesession.Publisher
 	process    *hosting.Process // nil for a fleet without a script
+	server     *server          // the process that runs it; nil if this host does
+	handler    *serverHandler   // nil without server
 	ref        *stage.Ref       // nil once the actor has stopped
 	phase      phase
 	storage    storage
@@ -110,7 +114,7 @@ func newGames(o Options, c *catalog.Catalog) *games {
 	gs := &games{
 		o: o, catalog: c, fleets: make(map[messages.FleetID]*fleetGames), sessions: make(map[messages.GameSessionID]*entry),
 		tokens: make(map[tokenKey]*entry), players: playerIndex{of: make(map[messages.PlayerSessionID]*entry)},
-		refs: make(map[*stage.Ref]*entry), live: make(map[string]int),
+		refs: make(map[*stage.Ref]*entry), live: make(map[string]int), servers: newServers(),
 	}
 	gs.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &gs.storeLog, Publish: o.OnEvent, Stopped: unavailable(),
@@ -167,6 +171,16 @@ func (gs *games) ask(a stage.Ask) bool {
 		gs.onPlayerSessionsCreated(stage.As(q, a))
 	case messages.Launch:
 		gs.onLaunch(stage.As(q, a))
+	case ProcessCall:
+		gs.onProcessCall(stage.As(q, a))
+	case gamesession.StorePlayer:
+		gs.onStorePlayer(stage.As(q, a))
+	case AwaitProcessEnd:
+		gs.onAwaitProcessEnd(stage.As(q, a))
+	case EndProcess:
+		gs.onEndProcess(stage.As(q, a))
+	case ExitedProcess:
+		gs.onExitedProcess(stage.As(q, a))
 	case messages.AwaitActivation:
 		gs.onAwaitActivation(stage.As(q, a))
 	case messages.Candidates:
@@ -210,6 +224,12 @@ func (gs *games) receive(msg any) bool {
 		gs.onChanged(m)
 	case activationDue:
 		gs.onActivationDue(m)
+	case serverDue:
+		gs.onServerDue(m.p)
+	case serverTold:
+		gs.onServerTold(m)
+	case serverEnds:
+		gs.onServerEnds(m)
 	case gamesession.PlayerSessionChanged:
 		gs.onPlayerSessionChanged(m)
 	case gamesession.PlayerSessionsForgotten:
@@ -291,6 +311,7 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.tellFreed(e)
 	e.tellActivation()
 	e.seats.changed(e)
+	gs.freeServerOf(e)
 	v := e.published.Session()
 	level, what := zerolog.InfoLevel, "game session ended"
 	if crashed {
@@ -308,7 +329,9 @@ func (gs *games) onExited(m stage.Exited) {
 		return
 	}
 	delete(gs.refs, m.Ref)
-	e.ref = nil
+	if e.ref = nil; e.server != nil {
+		gs.serving--
+	}
 	if m.Crash != "" && e.process != nil && e.phase != phaseOver {
 		gs.hosting.Crashed(e.process, m.Crash)
 	}

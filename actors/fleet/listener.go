@@ -21,6 +21,10 @@ func (l listener) ContentChanged(id messages.ScriptID, limit time.Duration, done
 	l.hosting.Reload(id, limit, done)
 }
 
+func (l listener) ComputeGone(f messages.FleetID, name string) {
+	l.games.endServers(f, name)
+}
+
 func (l listener) CapacityChanged(f *messages.Fleet, location string) {
 	if location != "" {
 		l.games.shrink(f, location)
@@ -37,6 +41,7 @@ func (l listener) LocationsRemoved(f *messages.Fleet, locations []string) {
 func (l listener) FleetClosed(f *messages.Fleet) {
 	l.hosting.Remove(f.ID)
 	l.games.endAt(f.ID, nil, "fleet deleted")
+	l.games.endServers(f.ID, "")
 	l.games.tellEmpty(f.ID)
 }
 

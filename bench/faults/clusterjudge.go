@@ -415,7 +415,7 @@ func (j *clusterJudge) judgeState(ctx context.Context) ([]Verdict, error) {
 // judgePlayers judges the delivery to players whose game sessions did not end.
 func (j *clusterJudge) judgePlayers(ctx context.Context, report *Report) error {
 	var merged []Verdict
-	var crews, late int
+	crews := 0
 	slowest := time.Duration(0)
 	for _, g := range j.games {
 		if j.ends(g.node) {
@@ -443,7 +443,6 @@ func (j *clusterJudge) judgePlayers(ctx context.Context, report *Report) error {
 		}
 		for _, p := range g.crew.players {
 			p.mu.Lock()
-			late += p.late
 			slowest = max(slowest, p.slowest)
 			p.mu.Unlock()
 		}
@@ -455,10 +454,7 @@ func (j *clusterJudge) judgePlayers(ctx context.Context, report *Report) error {
 	}
 	report.Verdicts = append(report.Verdicts, merged...)
 	report.Figures.Goroutines = -1
-	if most := time.Duration(j.plan.Late); most > 0 {
-		report.Verdicts = append(report.Verdicts, j.unlessBusy(judge(j.plan.Row, fmt.Sprintf("no message in a game session of another host takes longer than %v", most), slowest <= most,
-			"the slowest took %v, %d took longer than %v", slowest.Round(time.Millisecond), late, lateAfter), true))
-	}
+	report.Figures.SlowestElsewhereMs = float64(slowest) / float64(time.Millisecond)
 	return nil
 }
 

@@ -166,7 +166,6 @@ type Plan struct {
 	LeadMax Duration `json:"leadMax"` // maximum time until another host leads; 0: not judged
 	CallMax Duration `json:"callMax"` // longest call; 0: not judged
 	Back    Duration `json:"back"`    // maximum time from the end of the fault until all hosts are registered; 0: not judged
-	Late    Duration `json:"late"`    // maximum delay of messages in other games; 0: not judged
 }
 
 // Step is one entry of a plan: a fault, or several faults of the same kind.

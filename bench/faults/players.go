@@ -26,8 +26,6 @@ const (
 	sendEvery = 100 * time.Millisecond
 	// sendMax bounds the wait for space in the send buffer.
 	sendMax = 30 * time.Second
-	// lateAfter is how long a message may take that another host's fault must not delay (docs/spec/cluster.md 15.2).
-	lateAfter = 50 * time.Millisecond
 	// dialMax bounds a login.
 	dialMax = 30 * time.Second
 )
@@ -64,7 +62,6 @@ type player struct {
 	gapLost      uint64
 	lastEvent    time.Time
 	slowest      time.Duration // longest time until a reliable message arrived
-	late         int           // messages that took longer than lateAfter
 }
 
 // crew is the players of one game session.
@@ -157,9 +154,7 @@ func (p *player) onReliable(from int, number uint64, twice bool) {
 	sent := p.crew.players[from].times.of(number)
 	took := time.Since(sent)
 	p.crew.line.arrived(sent, took, twice)
-	if p.slowest = max(p.slowest, took); took > lateAfter {
-		p.late++
-	}
+	p.slowest = max(p.slowest, took)
 }
 
 func (p *player) onLost(from int, number uint64) {

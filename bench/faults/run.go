@@ -477,6 +477,9 @@ func (r *Report) Print(w io.Writer) {
 	fmt.Fprintf(w, "\nreliable: %d sent, %d not accepted for sending, %d delivered, %d lost, %d twice, %d out of order\n", f.Sent, f.Unsent, f.Delivered, f.Lost, f.Duplicated, f.OutOfOrder)
 	fmt.Fprintf(w, "fast: %d sent, %d delivered\n", f.FastSent, f.FastDelivered)
 	fmt.Fprintf(w, "resumes: %d, failed %d, reattached in %.0f ms (p50), %.0f ms (p99), %.0f ms (max)\n", f.Resumes, f.ResumesFailed, f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs)
+	if f.SlowestElsewhereMs > 0 {
+		fmt.Fprintf(w, "slowest message in a game session of a host without a fault: %.0f ms\n", f.SlowestElsewhereMs)
+	}
 }
 
 // Read reads a stored report.

@@ -55,7 +55,10 @@ type Figures struct {
 	ReattachP50Ms float64 `json:"reattachP50Ms"` // from the connection loss, as the player noticed it, to the answer to its login
 	ReattachP99Ms float64 `json:"reattachP99Ms"`
 	ReattachMaxMs float64 `json:"reattachMaxMs"`
-	HealedMs      float64 `json:"healedMs"` // time from the end of the last fault until everything had arrived
+	// SlowestElsewhereMs is how long the slowest message took in game sessions of hosts that no fault hit; 0: not measured.
+	SlowestElsewhereMs float64 `json:"slowestElsewhereMs,omitempty"`
+
+	HealedMs float64 `json:"healedMs"` // time from the end of the last fault until everything had arrived
 
 	ResumesFailed  int     `json:"resumesFailed"` // players without a connection at the end
 	WrongCallbacks uint64  `json:"wrongCallbacks"`

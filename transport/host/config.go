@@ -152,11 +152,13 @@ type Public struct {
 	Host string `config:"host" level:"common"` // DNS name, which players of a fleet with certificates verify; empty: none
 }
 
-// ServerSDK is the endpoint of game servers that speak the GameLift Server SDK. It is a path of the service API's
-// address.
+// ServerSDK is the endpoint of game servers that speak the GameLift Server SDK. It is the path /server-sdk of the service
+// API's address.
 type ServerSDK struct {
+	// Addr is a second address of the endpoint, on which every path is served; empty: none. It uses TLS if api.tls is set.
+	Addr string `config:"addr"`
 	// URL is the URL of the endpoint for computes: ws or wss, without a query. RegisterCompute returns it. If it is empty, it
-	// is /server-sdk on the service API's address.
+	// is serverSDK.addr or else /server-sdk on the service API's address.
 	URL string `config:"url"`
 }
 
