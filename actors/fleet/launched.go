@@ -1,0 +1,77 @@
+package fleet
+
+import (
+	"troupe/actors/fleet/catalog"
+	"troupe/actors/serverprocess/launch"
+	"troupe/messages"
+)
+
+// startLauncher makes the Launcher of this host.
+func (gs *games) startLauncher() {
+	if gs.o.Launch == nil {
+		return
+	}
+	o, self := *gs.o.Launch, gs.context.Self()
+	o.Log, o.Counters, o.Tell = *gs.context.Log(), gs.context.Counters(), func(msg any) { self.Tell(msg) }
+	gs.launcher = launch.New(o)
+}
+
+// launchServers tells the Launcher how many processes of a fleet this host runs.
+func (gs *games) launchServers(f *messages.Fleet) {
+	if f.Server == nil || gs.launcher == nil {
+		return
+	}
+	processes := make(map[string]int, len(f.Locations))
+	if f.Status != messages.FleetDeleting && f.Status != messages.FleetTerminated && !gs.drain.on {
+		for _, l := range f.Locations {
+			processes[l] = catalog.Capacity(f, l)
+		}
+	}
+	gs.launcher.Configure(f.ID, f.Server, f.Locations[0], processes)
+}
+
+// launchAll is launchServers for all fleets, because a drain has begun or ended.
+func (gs *games) launchAll() {
+	for _, f := range gs.catalog.Fleets() {
+		gs.launchServers(f)
+	}
+}
+
+// onLaunched handles what the Launcher tells. It returns false for other messages.
+func (gs *games) onLaunched(msg any) bool {
+	switch m := msg.(type) {
+	case launch.Exited: // the Launcher has added the event
+		if p := gs.servers.of[m.Process]; p != nil {
+			gs.carryOut(p, p.machine.Kill(""))
+		}
+	case launch.Ask:
+		gs.onServerEnds(serverEnds{m.Process})
+	case launch.Event:
+		gs.catalog.FleetEvent(m.Fleet, m.Code, m.Text)
+	case launch.Runs:
+		gs.catalog.FleetRuns(m.Fleet)
+	case launch.Fails:
+		gs.catalog.FleetFails(m.Fleet)
+	default:
+		return false
+	}
+	return true
+}
+
+// tellLauncher reports the state of a process that the Launcher has started. dropped says that it was ended by force.
+func (gs *games) tellLauncher(p *server, dropped bool) {
+	if gs.launcher != nil && p.compute.Host && p.told != p.machine.State {
+		p.told = p.machine.State
+		gs.launcher.Report(p.id, p.told, dropped)
+	}
+}
+
+// logServer makes the output of a process that the Launcher has started the log of its game session.
+func (gs *games) logServer(p *server, e *entry) {
+	if f := gs.catalog.Fleet(e.fleet.id); gs.launcher != nil && p.compute.Host && f != nil {
+		gs.launcher.Hosts(p.id, gs.logOf(f, e.id)())
+	}
+}
+
+// outlives reports whether a game session goes on when this host ends, because its process does.
+func (e *entry) outlives() bool { return e.server != nil && !e.server.compute.Host }
