@@ -113,7 +113,7 @@ func TestOrder(t *testing.T) {
 		p.silent()
 		q.silent()
 		if b.wants != 1 {
-			t.Fatal(b.wants)
+			p.t.Fatal(b.wants)
 		}
 		(<-b.held)(nil, nil)
 		if m := p.next(); m.RequestId != "a" {
