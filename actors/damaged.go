@@ -89,6 +89,8 @@ func Consequence(kind store.Kind) string {
 		return "the location is gone, and fleets there go on: create it again" + restore
 	case store.Compute:
 		return "the compute is gone, and its processes cannot connect: register it again" + restore
+	case store.Process:
+		return "the process, if it runs, is not known any more: its game session is over, and its id stays taken"
 	case store.Queue:
 		return "the queue is gone, or, if it is configured, as the configuration says; its PENDING placements fail: create it again" + restore
 	case store.Placement:

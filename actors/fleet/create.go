@@ -121,6 +121,11 @@ func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGa
 		e.process = gs.hosting.Free(f.ID, location) // see room
 	}
 	address := gs.o.address(f)
+	if runsServers(f) {
+		e.server = gs.freeServer(f.ID, location) // see room
+		c := &e.server.compute
+		address = Advertised{IPAddress: c.IPAddress, DNSName: c.DNSName, Port: e.server.machine.Port}
+	}
 	record := &messages.GameSession{
 		ID: id, FleetID: f.ID, Location: location,
 		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: matchmakerData, Properties: req.Properties,
@@ -168,6 +173,10 @@ func (gs *games) onActivationDue(m activationDue) {
 }
 
 func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) (err error) {
+	if e.server != nil {
+		gs.runServer(f, e, record)
+		return nil
+	}
 	if e.process == nil {
 		return gs.runHandler(f, e, record)
 	}

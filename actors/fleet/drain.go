@@ -49,8 +49,9 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.drain.on = true
 	gs.drain.waiting = append(gs.drain.waiting, m.With(new(stage.None)))
 	gs.hosting.Drain()
+	gs.runAllServers()
 	for _, e := range gs.order {
-		if !e.runs() {
+		if !e.runs() || e.server != nil { // game sessions in processes of their own outlive the host (server-sdk.md 12.4)
 			continue
 		}
 		// CurrentPlayers does not count a player session that is still being stored. Seats does not count a player that
@@ -82,11 +83,12 @@ func (gs *games) cancelDrain() error {
 	was := gs.drain
 	gs.drain = drain{}
 	for _, e := range gs.order {
-		if e.runs() {
+		if e.runs() && e.server == nil {
 			e.ref.Tell(gamesession.EndWhenEmpty{On: e.superseded})
 		}
 	}
 	gs.hosting.Resume()
+	gs.runAllServers()
 	gs.news.tell()
 	was.answer(ErrDrainCancelled)
 	return nil
@@ -98,7 +100,7 @@ const drainSpread = 500 * time.Millisecond
 
 func (gs *games) endAll() {
 	gs.drain.ending = true
-	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() })
+	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() || e.server != nil })
 	for _, e := range live {
 		if len(live) < 100 {
 			gs.terminate(e)
@@ -115,7 +117,7 @@ func (gs *games) terminate(e *entry) {
 }
 
 func (gs *games) finishDrain() {
-	if !gs.drain.on || len(gs.refs)+gs.hosting.Standbys() > 0 {
+	if !gs.drain.on || len(gs.refs)-gs.serving+gs.hosting.Standbys() > 0 {
 		return
 	}
 	gs.drain.ending = true

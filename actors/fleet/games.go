@@ -11,6 +11,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/player"
+	"troupe/actors/serverprocess/launch"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -36,8 +37,11 @@ type games struct {
 	timelines  timelines      // timelines of the game sessions that ended last
 	restored   restored       // result of restore; used by started
 	unread     store.Unread
+	servers    servers
+	serving    int // number of actors of game sessions in servers
 	news       roomNews
 	drain      drain
+	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled log for failed commits; set once
 	context    *stage.Context // the fleet actor's context; nil until the actor has started
@@ -52,6 +56,8 @@ type entry struct {
 	made       [32]byte // fingerprint of the request with the token
 	published  *gamesession.Publisher
 	process    *hosting.Process // nil for a fleet without a script
+	server     *server          // the process that runs it; nil if this host does
+	handler    *serverHandler   // nil without server
 	ref        *stage.Ref       // nil once the actor has stopped
 	phase      phase
 	storage    storage
@@ -110,7 +116,7 @@ func newGames(o Options, c *catalog.Catalog) *games {
 	gs := &games{
 		o: o, catalog: c, fleets: make(map[messages.FleetID]*fleetGames), sessions: make(map[messages.GameSessionID]*entry),
 		tokens: make(map[tokenKey]*entry), players: playerIndex{of: make(map[messages.PlayerSessionID]*entry)},
-		refs: make(map[*stage.Ref]*entry), live: make(map[string]int),
+		refs: make(map[*stage.Ref]*entry), live: make(map[string]int), servers: newServers(),
 	}
 	gs.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &gs.storeLog, Publish: o.OnEvent, Stopped: unavailable(),
@@ -127,6 +133,7 @@ func (gs *games) started(c *stage.Context) {
 	gs.context = c
 	gs.tellDamage()
 	gs.endRestored()
+	gs.startLauncher()
 }
 
 func (gs *games) stopped(last bool) {
@@ -167,6 +174,16 @@ func (gs *games) ask(a stage.Ask) bool {
 		gs.onPlayerSessionsCreated(stage.As(q, a))
 	case messages.Launch:
 		gs.onLaunch(stage.As(q, a))
+	case ProcessCall:
+		gs.onProcessCall(stage.As(q, a))
+	case gamesession.StorePlayer:
+		gs.onStorePlayer(stage.As(q, a))
+	case AwaitProcessEnd:
+		gs.onAwaitProcessEnd(stage.As(q, a))
+	case EndProcess:
+		gs.onEndProcess(stage.As(q, a))
+	case ExitedProcess:
+		gs.onExitedProcess(stage.As(q, a))
 	case messages.AwaitActivation:
 		gs.onAwaitActivation(stage.As(q, a))
 	case messages.Candidates:
@@ -210,6 +227,12 @@ func (gs *games) receive(msg any) bool {
 		gs.onChanged(m)
 	case activationDue:
 		gs.onActivationDue(m)
+	case serverDue:
+		gs.onServerDue(m.p)
+	case serverTold:
+		gs.onServerTold(m)
+	case serverEnds:
+		gs.onServerEnds(m)
 	case gamesession.PlayerSessionChanged:
 		gs.onPlayerSessionChanged(m)
 	case gamesession.PlayerSessionsForgotten:
@@ -225,7 +248,7 @@ func (gs *games) receive(msg any) bool {
 	case endOne:
 		gs.terminate(gs.sessions[m.id])
 	default:
-		return false
+		return gs.launched(msg)
 	}
 	return true
 }
@@ -291,6 +314,7 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.tellFreed(e)
 	e.tellActivation()
 	e.seats.changed(e)
+	gs.freeServerOf(e)
 	v := e.published.Session()
 	level, what := zerolog.InfoLevel, "game session ended"
 	if crashed {
@@ -308,7 +332,9 @@ func (gs *games) onExited(m stage.Exited) {
 		return
 	}
 	delete(gs.refs, m.Ref)
-	e.ref = nil
+	if e.ref = nil; e.server != nil {
+		gs.serving--
+	}
 	if m.Crash != "" && e.process != nil && e.phase != phaseOver {
 		gs.hosting.Crashed(e.process, m.Crash)
 	}

@@ -29,8 +29,13 @@ func (gs *games) storeNew(e *entry) {
 		gs.o.Directory.Claim(g, e.made, func(err error) { self.Tell(claimAnswered{e, err}) })
 	}
 	gs.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
+		changes := []store.Change{e.recordOf(g)}
+		if p := e.server; p != nil {
+			p.stored, p.isStored = p.machine.Record, true
+			changes = append(changes, p.record(p.stored))
+		}
 		return ledger.Entry{
-			Changes: []store.Change{e.recordOf(g)}, Events: gs.eventsOfRecord(e, g),
+			Changes: changes, Events: gs.eventsOfRecord(e, g),
 			Apply: func() {
 				e.written = true
 				switch e.claim {
@@ -56,6 +61,7 @@ func (gs *games) show(e *entry) {
 		e.storage = stored
 	}
 	e.fleet.shown.add(e)
+	gs.tellHosting(e)
 	e.answer(e.published.Session(), nil)
 	e.tellActivation()
 }
@@ -142,8 +148,8 @@ func (gs *games) onChanged(m gamesession.Changed) {
 	}
 	gs.activated(e)
 	isActive := e.published.Session().Status == messages.GameSessionActive
-	// TERMINATING without an event is not stored, because a restart makes the game session TERMINATED anyway.
-	if isActive || gs.o.OwnEvents {
+	// TERMINATING without an event is not stored, because a restart makes a game session of the host TERMINATED anyway.
+	if isActive || gs.o.OwnEvents || e.server != nil {
 		gs.storeChange(e)
 	}
 	if f := gs.catalog.Fleet(e.fleet.id); isActive && f.Runtime.ActivatingMax > 0 {

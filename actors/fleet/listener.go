@@ -11,14 +11,27 @@ import (
 // listener receives changes from the catalog and applies their consequences to hosting and the game sessions.
 type listener struct{ *Registry }
 
-func (l listener) FleetChanged(f *messages.Fleet)      { l.hosting.Changed(f) }
-func (l listener) FleetConfigured(f *messages.Fleet)   { l.hosting.Configure(f) }
 func (l listener) FleetOpened(f *messages.Fleet)       { l.games.tellRoom(f) }
 func (l listener) FleetForgotten(id messages.FleetID)  { delete(l.games.fleets, id) }
 func (l listener) VersionRenamed(id messages.ScriptID) { l.hosting.Relabel(id) }
 
+func (l listener) FleetChanged(f *messages.Fleet) {
+	l.hosting.Changed(f)
+	l.games.runServers(f)
+}
+
+func (l listener) FleetConfigured(f *messages.Fleet) {
+	if f.Server == nil { // otherwise FleetChanged has said all
+		l.hosting.Configure(f)
+	}
+}
+
 func (l listener) ContentChanged(id messages.ScriptID, limit time.Duration, done func([]string, bool)) {
 	l.hosting.Reload(id, limit, done)
+}
+
+func (l listener) ComputeGone(f messages.FleetID, name string) {
+	l.games.endServers(f, name)
 }
 
 func (l listener) CapacityChanged(f *messages.Fleet, location string) {
@@ -37,6 +50,7 @@ func (l listener) LocationsRemoved(f *messages.Fleet, locations []string) {
 func (l listener) FleetClosed(f *messages.Fleet) {
 	l.hosting.Remove(f.ID)
 	l.games.endAt(f.ID, nil, "fleet deleted")
+	l.games.endServers(f.ID, "")
 	l.games.tellEmpty(f.ID)
 }
 

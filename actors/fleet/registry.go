@@ -101,13 +101,13 @@ func (r *Registry) ask(c *stage.Context, a stage.Ask) {
 // Damaged returns the stored records that the host ignores because they are damaged. It must not be called after the
 // registry has been spawned.
 func (r *Registry) Damaged() []store.Damage {
-	return slices.Concat(r.catalog.Unread().Damaged(), r.hosting.Unread().Damaged(), r.games.unread.Damaged())
+	return slices.Concat(r.catalog.Unread().Damaged(), r.hosting.Unread().Damaged(), r.games.unread.Damaged(), r.games.servers.unread.Damaged())
 }
 
 // Unread reports whether the host ignores a stored record because it is damaged. It must not be called after the
 // registry has been spawned.
 func (r *Registry) Unread(kind store.Kind, id string) bool {
-	return r.catalog.Unread().Has(kind, id) || r.games.unread.Has(kind, id)
+	return r.catalog.Unread().Has(kind, id) || r.games.unread.Has(kind, id) || r.games.servers.unread.Has(kind, id)
 }
 
 // CheckDestinations implements the request of the same name. It must not be called after the registry has been spawned.
@@ -132,5 +132,8 @@ func (r *Registry) SessionID(f *messages.Fleet, location, tail string) messages.
 // Wait returns when the registry's goroutines have ended. It must be called after the actor has stopped.
 func (r *Registry) Wait() {
 	r.games.work.Wait()
+	if l := r.games.launcher; l != nil {
+		l.Close()
+	}
 	r.hosting.Wait()
 }

@@ -15,12 +15,16 @@ import (
 // restored holds the results of restore that started handles.
 type restored struct {
 	running []*entry       // game sessions that were running when the earlier process ended
+	serving []*entry       // those of them whose processes go on
 	orphans []store.Change // deletions of player sessions whose game session does not exist
 }
 
-// restore reads the game sessions and player sessions of earlier processes. All of them are over. started sets those
-// that were running to TERMINATED.
+// restore reads the game sessions and player sessions of earlier processes. started goes on with those whose server
+// processes do, and sets the others that were running to TERMINATED.
 func (gs *games) restore() error {
+	if err := gs.restoreServers(); err != nil {
+		return err
+	}
 	err := store.Read(gs.o.Store, &gs.unread, store.GameSession, func(id string, r *gameSessionRecord, _ int) error {
 		if r.Fleet == "" || r.Location == "" || r.Status == 0 {
 			return store.ErrIncomplete
@@ -36,7 +40,7 @@ func (gs *games) restore() error {
 		return err
 	}
 	for _, e := range gs.order {
-		e.published = gamesession.NewRestored(e.published.Session(), players[e])
+		e.published = gamesession.NewRestored(e.published.Session(), players[e], e.server != nil)
 		e.players = e.published.PlayerIDs()
 		for _, id := range e.players {
 			gs.players.set(id, e)
@@ -58,6 +62,8 @@ func (gs *games) restoreSession(g *messages.GameSession, made []byte) {
 	gs.order = append(gs.order, e)
 	if g.Status >= messages.GameSessionTerminated {
 		gs.keepEnded(e)
+	} else if gs.resumable(e) {
+		gs.restored.serving = append(gs.restored.serving, e)
 	} else {
 		gs.restored.running = append(gs.restored.running, e)
 	}
@@ -104,6 +110,7 @@ func (gs *games) endRestored() {
 	if n := len(gs.restored.running); n > 0 {
 		gs.context.Log().Warn().Int("game_sessions", n).Msg("game sessions of the process before are TERMINATED")
 	}
+	gs.startServers()
 	gs.restored = restored{}
 	slices.SortFunc(gs.order, func(a, b *entry) int {
 		g, _, _ := a.published.Shared()

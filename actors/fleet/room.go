@@ -43,14 +43,17 @@ func (gs *games) occupy(e *entry, by int) {
 // room.
 func (gs *games) room(f *messages.Fleet, location string) error {
 	id, own := f.ID, gs.fleetOf(f.ID)
-	if f.Anywhere {
+	if runsServers(f) && gs.freeServer(id, location) == nil {
 		return full("no server process of fleet %s is ready in %s", id, location)
 	}
-	if most := catalog.Capacity(f, location); own.live[location] >= most {
+	if most := catalog.Capacity(f, location); !f.Anywhere && own.live[location] >= most {
 		return full("fleet %s hosts its maximum of %d game sessions in %s", id, most, location)
 	}
 	if most := gs.catalog.Location(location).GameSessionsMax; most > 0 && gs.live[location] >= most {
 		return full("location %s hosts its maximum of %d game sessions", location, most)
+	}
+	if f.Anywhere {
+		return nil
 	}
 	if most := f.Runtime.ActivatingMax * f.GroupsIn(location).Desired; most > 0 && own.activating[location] >= most {
 		return full("fleet %s activates its maximum of %d game sessions at a time in %s", id, most, location)
@@ -69,17 +72,20 @@ func (gs *games) room(f *messages.Fleet, location string) error {
 func (gs *games) rooms() []messages.FleetRoom {
 	var all []messages.FleetRoom
 	for _, f := range gs.catalog.Fleets() {
-		if f.Anywhere { // an Anywhere fleet has room on its own computes, not on this host
-			continue
-		}
 		for _, location := range f.Locations {
 			if len(all) == messages.FleetRoomMax {
 				return all
 			}
 			r := messages.FleetRoom{FleetID: f.ID, Location: location, GameSessions: gs.fleetOf(f.ID).live[location]}
-			r.Closed = f.GroupsIn(location).Desired == 0 || f.Status == messages.FleetDeleting || f.Status == messages.FleetTerminated
+			free := len(gs.servers.free[serverPlace{f.ID, location}])
+			if f.Anywhere && free+r.GameSessions == 0 { // none of its processes is connected to this host
+				continue
+			}
+			r.Closed = !f.Anywhere && f.GroupsIn(location).Desired == 0 || f.Status == messages.FleetDeleting || f.Status == messages.FleetTerminated
 			if f.Status == messages.FleetActive && gs.room(f, location) == nil {
-				r.Free = catalog.Capacity(f, location) - r.GameSessions
+				if r.Free = catalog.Capacity(f, location) - r.GameSessions; runsServers(f) {
+					r.Free = free
+				}
 				if most := gs.catalog.Location(location).GameSessionsMax; most > 0 {
 					r.Free = min(r.Free, most-gs.live[location])
 				}

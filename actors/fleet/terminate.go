@@ -48,6 +48,9 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 				e.published.Terminating(end.StatusReason)
 				if e.ref != nil && (!again || m.Request.Force) {
 					e.end(end)
+					if end.Force {
+						gs.killServer(e)
+					}
 				}
 			},
 			Refused: func() {

@@ -111,7 +111,7 @@ func (gs *games) has(f *messages.Fleet, location string) messages.FleetUse {
 		u.Pending = u.Groups.Desired
 	}
 	if f.Anywhere {
-		return messages.FleetUse{Fleet: f, Location: location}
+		return messages.FleetUse{Fleet: f, Location: location, Processes: live + len(gs.servers.free[serverPlace{f.ID, location}])}
 	}
 	used := 0 // number of groups with a game session; the groups are filled one after the other
 	if u.Active > 0 && capacity > 0 {

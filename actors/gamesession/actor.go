@@ -36,6 +36,7 @@ type Actor struct {
 	gauge         counters.GameSessionState
 	emptyTimer    *stage.Timer // timer of EmptyTimeout
 	healthTimer   *stage.Timer // timer of the health checks
+	reservations  *stage.Timer // timer of the reservations of Options.Server; nil if there are none
 	unhealthy     int          // number of consecutive failed health checks
 	continuations []func()     // functions to run after asynchronous decisions
 
@@ -186,6 +187,10 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		m.p.Fail("no answer in time")
 	case forcedExit:
 		a.end(messages.CloseGameEnded, "did not exit after processEnding")
+	case reservationsDue:
+		a.onReservationsDue()
+	case playerStored:
+		a.onPlayerStored(m)
 	case closeOver:
 		a.finish()
 	default:
@@ -198,6 +203,8 @@ func (a *Actor) onAsk(m stage.Ask) {
 	switch q := m.Request.(type) {
 	case CreatePlayers:
 		a.createPlayers(q.Players, nil, stage.As(q, m).Reply)
+	case SetPlayer:
+		a.onSetPlayer(stage.As(q, m))
 	case Fill:
 		a.onFill(stage.As(q, m))
 	case messages.InspectGameSession:

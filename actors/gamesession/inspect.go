@@ -39,6 +39,10 @@ func (a *Actor) onKick(m stage.Request[messages.KickPlayer, int]) {
 	}
 	n := 0
 	for _, s := range a.order {
+		if a.o.Server && s.player.PlayerID == m.Request.Player && !s.view.state().Final() && !s.setting {
+			a.setPlayerStatus(s, messages.PlayerSessionCompleted) // its server is not told: the protocol has no message for it
+			n++
+		}
 		if s.player.PlayerID == m.Request.Player && s.ref != nil && !s.view.state().Final() {
 			a.kick(s, m.Request.Reason)
 			n++

@@ -24,7 +24,12 @@ func (a *Actor) Started(c *stage.Context) {
 	if a.o.Log == nil {
 		a.o.Log = script.NewLog(hostLog{log: c.Log(), session: string(a.record.ID)}, script.LevelDebug, c.Stage().Now)
 	}
-	a.setStatus(messages.GameSessionActivating)
+	if a.o.Resumed { // the status that it has stays published
+		a.restorePlayers()
+		a.setGauge(counters.GameSessionState(a.record.Status))
+	} else {
+		a.setStatus(messages.GameSessionActivating)
+	}
 	a.load()
 	a.afterCallbacks()
 }
@@ -230,7 +235,7 @@ func (a *Actor) endIfLast() {
 
 // watchHealth starts the health checks.
 func (a *Actor) watchHealth() {
-	if !a.relay && a.healthTimer == nil {
+	if !a.relay && !a.o.Server && a.healthTimer == nil {
 		a.healthTimer = a.c.After(healthInterval, healthCheck{})
 	}
 }
@@ -330,7 +335,7 @@ func (a *Actor) conclude() {
 // Stopped implements stage.Actor. After a crash of the actor, or when the host stops, it sets the final status of the
 // records.
 func (a *Actor) Stopped(c *stage.Context) {
-	if a.phase != over {
+	if a.phase != over && (!a.o.Server || c.Crash() != "" || a.c == nil) { // the host stops: the next one continues with its server
 		if a.record.EndText == "" {
 			a.record.EndText = cmp.Or(c.Crash(), "game session actor stopped")
 		}
@@ -353,7 +358,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 	if closer, ok := a.o.Handler.(script.Closer); ok {
 		closer.Close()
 	}
-	if a.assignment != unassigned {
+	if a.assignment != unassigned && a.phase == over {
 		level := script.LevelInfo
 		if a.crashed {
 			level = script.LevelError

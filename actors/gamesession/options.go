@@ -23,6 +23,11 @@ type Options struct {
 	Handler script.Handler
 	// Args are the launch parameters for OnProcessStarted.
 	Args []string
+	// Server says that players connect to a server process of their own (see server.go), which Handler stands for.
+	Server bool
+	// Resumed says that Record was running in an earlier process of the host. It goes on with the player sessions of
+	// Publisher. Only a game session with Server can.
+	Resumed bool
 	// Log is the game session's own log. The actor closes it. If it is nil, the host's log is used.
 	Log *script.Log
 

@@ -60,7 +60,11 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 		made.Records = append(made.Records, s.view.record(&a.record))
 	}
 	for _, s := range seated {
-		s.ref.Tell(player.Renew{})
+		if a.o.Server {
+			s.reservedUntil = now.Add(player.ReservationTime)
+		} else {
+			s.ref.Tell(player.Renew{})
+		}
 	}
 	a.addHiddenViews(made.views)
 	messages.Send(a.o.Fleet, made, reply)
@@ -72,7 +76,7 @@ func (a *Actor) createPlayers(players []messages.NewPlayer, with *messages.FillG
 func (a *Actor) unseated(players []messages.NewPlayer) (without []messages.NewPlayer, seated []*playerSession) {
 	held := make(map[messages.PlayerID]*playerSession, len(players))
 	for _, s := range a.order {
-		if s.ref != nil && s.presence < leaving && s.record != recordRefused && !s.view.state().Final() {
+		if (s.ref != nil || a.o.Server) && s.presence < leaving && s.record != recordRefused && !s.view.state().Final() {
 			held[s.player.PlayerID] = s
 		}
 	}
@@ -105,6 +109,8 @@ func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
 		s.record = recordRefused
 		if s.ref != nil {
 			s.player.Tell(player.Kick{})
+		} else if a.o.Server {
+			a.refusePlayer(s)
 		}
 	}
 }
@@ -116,12 +122,17 @@ func (a *Actor) full() bool {
 
 func (a *Actor) newPlayerSession(who messages.NewPlayer, now time.Time) *playerSession {
 	h := player.NewHandle(a.newPlayerSessionID(), who, now, &a.o.Budget, a.c.Counters())
-	s := &playerSession{player: h, durable: player.NewDurable(h),
+	s := &playerSession{player: h,
 		reported: messages.PlayerSessionReserved, view: &playerSessionView{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
 	s.view.set(messages.PlayerSessionReserved, now)
 	a.byID[h.ID], a.byPlayer[h] = s, s
 	a.order = append(a.order, s)
-	a.spawnPlayer(s)
+	if a.o.Server {
+		a.reserve(s, now)
+	} else {
+		s.durable = player.NewDurable(h)
+		a.spawnPlayer(s)
+	}
 	return s
 }
 
@@ -199,6 +210,8 @@ func (a *Actor) onLogin(l *player.Login) {
 	switch {
 	case a.phase != active:
 		a.refuse(l, wire.RefusedGameSessionEnded)
+	case a.o.Server:
+		a.refuseFor(l, wire.RefusedByGame, "its players connect to a server process of their own")
 	case banned:
 		a.note(s.player, messages.PlayerRefused, ban.Cause())
 		l.From.CountRefusal(counters.LoginBanned)

@@ -2,6 +2,7 @@ package gamesession
 
 import (
 	"slices"
+	"time"
 
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -20,6 +21,7 @@ type playerSession struct {
 	presence presence
 	record   recordState
 	rejoin   rejoinState
+	setting  bool                         // a change by the server process is being stored; only with Options.Server
 	reported messages.PlayerSessionStatus // the status last sent to the fleet
 
 	// Login and leave.
@@ -34,6 +36,8 @@ type playerSession struct {
 	gate       *script.Pending // set while the game has not decided on a packet yet
 	gated      *Inbound        // the packet that waits for gate; nil if gate is for a group operation
 	stash      []*Inbound      // packets that wait for groupOp or gate
+
+	reservedUntil time.Time // only with Options.Server
 
 	rare *seldomUsed // see seldom
 }

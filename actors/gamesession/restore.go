@@ -9,9 +9,10 @@ import (
 )
 
 // NewRestored returns the Publisher of a game session of an earlier process. The players may be in any order. If the
-// game session is TERMINATED, the players get a final status.
-func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Publisher {
+// game session is TERMINATED, the players get a final status. server is that of ForServer.
+func NewRestored(g *messages.GameSession, players []messages.PlayerSession, server bool) *Publisher {
 	p := NewPublisher(g)
+	p.server = server
 	slices.SortFunc(players, func(a, b messages.PlayerSession) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
@@ -44,7 +45,11 @@ func (p *Publisher) endPlayers(now time.Time) {
 		case messages.PlayerSessionActive:
 			s.set(messages.PlayerSessionCompleted, now)
 		case messages.PlayerSessionReserved:
-			s.set(messages.PlayerSessionTimedOut, now) // D-215
+			status := messages.PlayerSessionTimedOut // D-215
+			if p.server {
+				status = messages.PlayerSessionCompleted // D-406
+			}
+			s.set(status, now)
 		}
 	}
 	p.count(func() {

@@ -35,7 +35,13 @@ type playerSessionView struct {
 
 // Publisher writes a Published. The fleet creates it and calls the exported methods. The game session's actor calls the
 // others. The two may do so concurrently.
-type Publisher struct{ Published }
+type Publisher struct {
+	Published
+	server bool // set once, by ForServer
+}
+
+// ForServer says that the game session has Options.Server. It must be called before the game session starts.
+func (p *Publisher) ForServer() { p.server = true }
 
 // Reader returns the read-only view.
 func (p *Publisher) Reader() *Published { return &p.Published }

@@ -112,7 +112,7 @@ func New(now time.Time) *Machine {
 // Restore returns the process of a record after a restart of the host. It has no connection. Its health counts anew.
 func Restore(r Record, now time.Time) *Machine {
 	beat := r.State == Hosting || r.State == Terminating // a heartbeat is not stored; a Ready process sends the next one soon
-	return &Machine{Record: r, beat: beat, healthy: true, last: now, pushed: true, told: true}
+	return &Machine{Record: r, beat: beat, healthy: true, last: now, pushed: r.GameSession != "", told: true}
 }
 
 // Refused is why a request of a process is refused.
@@ -214,6 +214,13 @@ func (m *Machine) Host(id messages.GameSessionID, limit time.Duration, now time.
 	}
 	m.State, m.GameSession, m.ActivateBy = Hosting, id, now.Add(limit)
 	return m.pending()
+}
+
+// Unhost takes back a game session of which the process was not told. The effects of Host must not have been carried out.
+func (m *Machine) Unhost() {
+	if m.State == Hosting && !m.Active {
+		m.State, m.GameSession, m.ActivateBy, m.pushed = Ready, "", time.Time{}, false
+	}
 }
 
 // about checks a request about a game session.

@@ -16,6 +16,7 @@ const (
 	Alias         Kind = "alias"         // messages.Alias
 	Location      Kind = "location"      // messages.Location (custom locations only)
 	Compute       Kind = "compute"       // messages.Compute, by fleet and name
+	Process       Kind = "process"       // a process that speaks the Server SDK, by fleet, compute and its own id
 	Queue         Kind = "queue"         // messages.Queue
 	Placement     Kind = "placement"     // messages.Placement
 	RuleSet       Kind = "ruleset"       // messages.RuleSet

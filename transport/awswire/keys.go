@@ -56,6 +56,13 @@ func (k *Key) Validate(operations []string) error {
 	return nil
 }
 
+// Allows reports whether the key may call an operation.
+func (k *Key) Allows(operation string) bool {
+	return len(k.Allow) == 0 || slices.ContainsFunc(k.Allow, func(pattern string) bool {
+		return matches(strings.TrimPrefix(pattern, scopeService+":"), operation)
+	})
+}
+
 // checkAllow returns an error if a pattern is malformed, or matches no operation and is therefore probably
 // misspelled.
 func checkAllow(pattern string, operations []string) error {
@@ -103,9 +110,7 @@ func newAccessKeys(keys []Key, operations []string) (map[string]*accessKey, erro
 		if len(k.Allow) > 0 {
 			a.allowed = make(map[string]bool)
 			for _, name := range operations {
-				a.allowed[name] = slices.ContainsFunc(k.Allow, func(pattern string) bool {
-					return matches(strings.TrimPrefix(pattern, scopeService+":"), name)
-				})
+				a.allowed[name] = k.Allows(name)
 			}
 		}
 		all[k.ID] = a

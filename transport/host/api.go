@@ -2,7 +2,6 @@ package host
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
@@ -57,7 +56,9 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
-	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, strings.Replace(scheme, "http", "ws", 1)+"://"+public+serverSDKPath)
+	if err := h.startServerSDK(o, scheme, public, conns); err != nil {
+		return err
+	}
 	api, err := serviceapi.New(serviceapi.Options{
 		Backend: h.Doer(), Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
 		ServerSDK: h.addrs.ServerSDK,
@@ -79,14 +80,15 @@ func (h *Host) startAPI(o Options) error {
 	}
 	h.ops = ops.New(options)
 	h.console = h.newConsole(o, auth, proxies, logs)
-	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api))))))
+	h.http = newAPIServer(conns.handler(h.serverSDKPages(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api)))))))
 	h.http.ConnContext = conns.remember
-	h.http.ErrorLog = log.New(httpLog{o.Log.With().Str("listener", "api").Logger()}, "", 0)
+	h.http.ErrorLog = listenerLog(o.Log, "api")
 	return nil
 }
 
-// serverSDKPath is the path of the Server SDK's endpoint.
-const serverSDKPath = "/server-sdk"
+func listenerLog(l zerolog.Logger, name string) *log.Logger {
+	return log.New(httpLog{l.With().Str("listener", name).Logger()}, "", 0)
+}
 
 // httpLog logs the messages of net/http. Failed TLS handshakes are logged at info level, because any stranger
 // can cause them.

@@ -87,21 +87,13 @@ func thisMachineOnly(r *http.Request) (awswire.Proof, error) {
 	return awswire.Anyone(r)
 }
 
-// authenticator returns the Authenticator for the configured keys. It reads the secret files.
-func (c *Config) authenticator() (awswire.Authenticator, error) {
+// authenticator returns the Authenticator for keys.
+func (c *Config) authenticator(keys []awswire.Key) (awswire.Authenticator, error) {
 	a := &c.API
 	if !a.signed() {
 		return thisMachineOnly, nil
 	}
-	o := awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew}
-	for i := range a.Keys {
-		secret, err := secretOf(a.Keys[i].Secret, a.Keys[i].SecretFile)
-		if err != nil {
-			return nil, fmt.Errorf("host: api.keys[%d].secretFile: %w", i, err)
-		}
-		o.Keys = append(o.Keys, a.made(&a.Keys[i], secret))
-	}
-	v, err := awswire.NewSigV4(o)
+	v, err := awswire.NewSigV4(awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew, Keys: keys})
 	if err != nil {
 		return nil, fmt.Errorf("host: api.keys: %w", err)
 	}

@@ -29,6 +29,7 @@ import (
 	"troupe/transport/events"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
+	"troupe/transport/serversdk/endpoint"
 )
 
 // Options configure a Host besides its Config.
@@ -69,6 +70,9 @@ type Host struct {
 	listeners      listeners
 	api            net.Listener
 	http           *http.Server
+	sdk            *endpoint.Endpoint // of the Server SDK
+	sdkAddr        net.Listener       // nil if it has no address of its own, like sdkHTTP
+	sdkHTTP        *http.Server
 	ops            *ops.Pages
 	console        *console.Console
 	logs           *sessionlog.Store
@@ -259,6 +263,15 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = h.listeners.stopAccepting(ctx)
+	if h.sdkHTTP != nil {
+		h.sdkHTTP.Close()
+	}
+	if h.sdkAddr != nil {
+		h.sdkAddr.Close()
+	}
+	if h.sdk != nil {
+		h.sdk.Close()
+	}
 	h.listeners.closeAll(ctx, reason)
 	if h.node != nil {
 		h.node.leave()

@@ -28,7 +28,8 @@ type reloads struct {
 	levelBy string // the operator who set the log level; empty if the configuration did; guarded by mu
 
 	auth  atomic.Pointer[awswire.Authenticator]
-	token atomic.Pointer[string] // bearer token of the event stream
+	keys  atomic.Pointer[[]awswire.Key] // access keys with their secrets
+	token atomic.Pointer[string]        // bearer token of the event stream
 }
 
 // authenticate is an awswire.Authenticator that uses the access keys in force.
@@ -40,7 +41,11 @@ func (s *reloads) streamToken() string { return *s.token.Load() }
 // loadSecrets reads the access keys and the token of the event stream from their files, and puts them in
 // force.
 func (s *reloads) loadSecrets(c *Config) error {
-	auth, err := c.authenticator()
+	keys, err := c.loadKeys()
+	if err != nil {
+		return err
+	}
+	auth, err := c.authenticator(keys)
 	if err != nil {
 		return err
 	}
@@ -49,6 +54,7 @@ func (s *reloads) loadSecrets(c *Config) error {
 		return fmt.Errorf("host: events.sse.secretFile: %w", err)
 	}
 	s.auth.Store(&auth)
+	s.keys.Store(&keys)
 	s.token.Store(&token)
 	return nil
 }

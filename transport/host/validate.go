@@ -41,6 +41,10 @@ func (c *Config) Validate() error {
 		v.that("public.ip", err == nil, "must be an IP address")
 	}
 	v.serverSDK(c.ServerSDK.URL)
+	if addr := c.ServerSDK.Addr; addr != "" {
+		v.addr("serverSDK.addr", addr)
+		v.that("serverSDK.addr", loopback(addr) || c.API.TLS || c.API.Insecure, "must be a loopback address without TLS (set api.tls, or api.insecure if something in front of it encrypts)")
+	}
 	v.that("region", regionForm().MatchString(c.Region), "must be letters, digits and hyphens")
 	v.that("account", accountForm().MatchString(c.Account), "must be 12 digits")
 	v.fleets(c)
@@ -68,6 +72,7 @@ func (c *Config) Validate() error {
 	v.that("log.gameSessions.keep", c.Log.GameSessions.Keep >= time.Minute, "must be at least 1m")
 	v.events(&c.Events)
 	v.scripts(c)
+	v.gameServers(c)
 	return errors.Join(v...)
 }
 

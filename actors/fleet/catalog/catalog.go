@@ -57,6 +57,8 @@ type Listener interface {
 	LocationsRemoved(f *messages.Fleet, locations []string)
 	// FleetClosed says that a fleet is DELETING. Its game sessions must end, and then Emptied must be called.
 	FleetClosed(f *messages.Fleet)
+	// ComputeGone says that a compute was deregistered. Its processes must end.
+	ComputeGone(id messages.FleetID, name string)
 	// FleetForgotten says that a TERMINATED fleet has been dropped.
 	FleetForgotten(id messages.FleetID)
 	// ContentChanged says that a script has new content. done must be called exactly once: as soon as each fleet runs

@@ -46,6 +46,15 @@ func (c *Catalog) compute(fleet messages.FleetID, name string) (*messages.Comput
 	return nil, messages.Errorf(messages.NotFound, "fleet %s has no compute %s", fleet, name)
 }
 
+// Compute returns a compute that processes may connect for, or nil.
+func (c *Catalog) Compute(fleet messages.FleetID, name string) *messages.Compute {
+	m, err := c.compute(fleet, name)
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
 // changeCompute makes the change that decide returns. The fleet cannot be deleted meanwhile.
 func (c *Catalog) changeCompute(fleet messages.FleetID, name string, reply func(error), decide func() (ledger.Entry, error)) {
 	id := computeID(fleet, name)
@@ -74,8 +83,11 @@ func (c *Catalog) registrable(m *messages.Compute) error {
 	switch {
 	case err != nil:
 		return err
-	case !f.record.Anywhere:
-		return messages.Errorf(messages.InvalidRequest, "fleet %s runs scripts on this host: only an ANYWHERE fleet has computes that register", m.FleetID)
+	case f.record.Server != nil && m.Host:
+	case !f.record.Anywhere || m.Host:
+		return messages.Errorf(messages.InvalidRequest, "the hosts run the game sessions of fleet %s: only an ANYWHERE fleet has computes that register", m.FleetID)
+	}
+	switch {
 	case !slices.Contains(f.record.Locations, m.Location):
 		return messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", m.Location, m.FleetID)
 	case c.computes[computeID(m.FleetID, m.Name)] != nil:
@@ -98,8 +110,12 @@ func (c *Catalog) onDeregisterCompute(m stage.Request[messages.DeregisterCompute
 }
 
 func (c *Catalog) forgetCompute(id string) {
+	m := c.computes[id]
 	delete(c.computes, id)
 	delete(c.issued, id)
+	if m != nil {
+		c.o.Listener.ComputeGone(m.FleetID, m.Name)
+	}
 }
 
 // dropComputes drops the computes of deleted fleets. Nobody can use them any more (see compute), so it does not matter

@@ -178,7 +178,7 @@ func (c *Catalog) followLocation(name string, l *messages.Location) {
 
 func (c *Catalog) followCompute(id string, m *messages.Compute) {
 	if m == nil {
-		delete(c.computes, id)
+		c.forgetCompute(id)
 		return
 	}
 	c.computes[id] = m

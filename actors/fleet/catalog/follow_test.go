@@ -53,7 +53,8 @@ func (n *node) FleetClosed(f *messages.Fleet) {
 
 func (n *node) FleetOpened(*messages.Fleet) {}
 
-func (n *node) FleetForgotten(messages.FleetID) { n.tell("forgotten") }
+func (n *node) FleetForgotten(messages.FleetID)      { n.tell("forgotten") }
+func (n *node) ComputeGone(messages.FleetID, string) { n.tell("computeGone") }
 
 func (n *node) ContentChanged(id messages.ScriptID, _ time.Duration, done func([]string, bool)) {
 	if n.refuse.Load() {

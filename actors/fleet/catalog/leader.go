@@ -244,6 +244,9 @@ func (l *Leader) FleetClosed(*messages.Fleet) {}
 // FleetForgotten implements Listener.
 func (l *Leader) FleetForgotten(messages.FleetID) {}
 
+// ComputeGone implements Listener.
+func (l *Leader) ComputeGone(messages.FleetID, string) {}
+
 // VersionRenamed implements Listener.
 func (l *Leader) VersionRenamed(messages.ScriptID) {}
 

@@ -74,8 +74,9 @@ func (o *owner) FleetClosed(f *messages.Fleet) {
 	o.tell("closed %v", f.Status)
 	o.context.Self().Tell(func() { o.c.Emptied(f.ID) })
 }
-func (o *owner) FleetForgotten(messages.FleetID)  { o.tell("forgotten") }
-func (o *owner) VersionRenamed(messages.ScriptID) { o.tell("renamed") }
+func (o *owner) FleetForgotten(messages.FleetID)      { o.tell("forgotten") }
+func (o *owner) ComputeGone(messages.FleetID, string) { o.tell("computeGone") }
+func (o *owner) VersionRenamed(messages.ScriptID)     { o.tell("renamed") }
 func (o *owner) ContentChanged(_ messages.ScriptID, limit time.Duration, done func([]string, bool)) {
 	o.tell("content within %v", limit)
 	done([]string{"it throws"}, false)

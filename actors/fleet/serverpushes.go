@@ -1,0 +1,108 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+
+	"troupe/actors/serverprocess"
+	"troupe/messages"
+)
+
+// push is a message that waits to be sent.
+type push struct {
+	messages.ProcessPush
+	late bool // it waits for a heartbeat on the next connection
+}
+
+// push queues a message to a process. Of each kind only the newest waits.
+func (gs *games) push(p *server, m messages.ProcessPush) {
+	same := func(o push) bool {
+		switch m.(type) {
+		case messages.PushGameSession:
+			_, ok := o.ProcessPush.(messages.PushGameSession)
+			return ok
+		case messages.PushTerminate:
+			_, ok := o.ProcessPush.(messages.PushTerminate)
+			return ok
+		case messages.PushUpdate:
+			_, ok := o.ProcessPush.(messages.PushUpdate)
+			return ok && o.late
+		}
+		return false
+	}
+	p.pushes = append(slices.DeleteFunc(p.pushes, same), push{m, p.link == nil})
+	if len(p.pushes) > pushesMax {
+		p.pushes = slices.Delete(p.pushes, 0, 1)
+	}
+}
+
+// sendDue sends the next push, if it may be sent now.
+func (gs *games) sendDue(p *server) {
+	now := gs.context.Now()
+	if len(p.pushes) > 0 && !p.pushes[0].late && p.link != nil && !now.Before(p.quiet) {
+		p.link.Push(p.pushes[0].ProcessPush)
+		p.pushes = slices.Delete(p.pushes, 0, 1)
+		p.quiet = now.Add(serverprocess.PushPause)
+	}
+	if t := p.refreshAt(); len(p.pushes) == 0 && !t.IsZero() && !now.Before(t) && !now.Before(p.quiet) && p.machine.MayRefresh() && p.link != nil {
+		p.link.Push(messages.PushRefresh{})
+		p.machine.Refreshed(now)
+		p.refreshed, p.answered = now, time.Time{}
+		p.refreshes++
+		p.quiet = now.Add(serverprocess.PushPause)
+	}
+}
+
+// refreshAt returns when the process should get a new token, or the zero time (server-sdk.md 12.2).
+func (p *server) refreshAt() time.Time {
+	switch {
+	case p.link == nil || !p.heard || p.refreshes >= refreshesMax:
+		return time.Time{}
+	case p.refreshes == 0 && p.tokenEnds.IsZero():
+		return p.quiet
+	case p.refreshes == 0:
+		return p.tokenEnds.Add(-refreshBefore)
+	}
+	at := p.refreshed.Add(refreshAgain)
+	if t := p.answered.Add(refreshHeard); !p.answered.IsZero() && t.Before(at) {
+		at = t
+	}
+	if soonest := p.refreshed.Add(refreshMin); at.Before(soonest) {
+		at = soonest
+	}
+	return at
+}
+
+// wakeAt sets the timer of a process. A timer that fires too early does no harm, so it is only moved forward.
+func (gs *games) wakeAt(p *server) {
+	due := p.machine.Due()
+	if len(p.pushes) > 0 && !p.pushes[0].late && p.link != nil && p.quiet.Before(due) {
+		due = p.quiet
+	}
+	if t := p.refreshAt(); !t.IsZero() && p.machine.MayRefresh() {
+		if t.Before(p.quiet) {
+			t = p.quiet
+		}
+		if t.Before(due) {
+			due = t
+		}
+	}
+	if due.IsZero() || !p.wakes.IsZero() && !due.Before(p.wakes) {
+		return
+	}
+	p.wakes = due
+	after := max(0, due.Sub(gs.context.Now()))
+	if p.wake == nil {
+		p.wake = gs.context.After(after, serverDue{p})
+	} else {
+		p.wake.Reset(after)
+	}
+}
+
+func (gs *games) onServerDue(p *server) {
+	if gs.servers.of[p.id] != p {
+		return
+	}
+	p.wakes = time.Time{}
+	gs.carryOut(p, p.machine.Tick(gs.context.Now()))
+}

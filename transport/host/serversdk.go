@@ -1,0 +1,109 @@
+package host
+
+import (
+	"cmp"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"troupe/actors"
+	"troupe/actors/fleet"
+	"troupe/messages"
+	"troupe/transport/awswire"
+	"troupe/transport/serversdk/endpoint"
+)
+
+// serverSDKPath is the path of the Server SDK's endpoint on the service API's address.
+const serverSDKPath = "/server-sdk"
+
+// processes is the Backend of the Server SDK's endpoint: processes belong to this host, and the rest to the cluster.
+type processes struct {
+	messages.Doer
+	system *actors.System
+}
+
+// Call implements endpoint.Backend.
+func (p processes) Call(c messages.ProcessCall, reply func(any, error)) {
+	p.system.Send(fleet.ProcessCall{ProcessCall: c}, reply)
+}
+
+// startServerSDK makes the endpoint and, if it has an address of its own, opens that. scheme and public are those of the
+// service API.
+func (h *Host) startServerSDK(o Options, scheme, public string, conns *apiConns) (err error) {
+	c := &o.Config
+	url := strings.Replace(scheme, "http", "ws", 1) + "://" + public + serverSDKPath
+	if c.ServerSDK.Addr != "" {
+		if h.sdkAddr, err = o.listen(c.ServerSDK.Addr); err != nil {
+			return fmt.Errorf("host: serverSDK.addr: %w", err)
+		}
+		if c.API.TLS {
+			h.sdkAddr = tls.NewListener(h.sdkAddr, h.listeners.certs.ServerConfig())
+		}
+		own, err := c.reachable(h.sdkAddr.Addr())
+		if err != nil {
+			return err
+		}
+		url = strings.Replace(scheme, "http", "ws", 1) + "://" + own
+	}
+	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, url)
+	h.sdk = endpoint.New(endpoint.Options{
+		Backend: processes{h.Doer(), h.system}, URL: h.addrs.ServerSDK, Account: c.Account, Region: c.Region, Log: o.Log,
+		Secret: h.reloads.secretOf, Taken: conns.release,
+	})
+	if h.sdkAddr != nil {
+		h.sdkHTTP = newAPIServer(h.sdk)
+		h.sdkHTTP.ErrorLog = listenerLog(o.Log, "server-sdk")
+		h.serving.Go(func() { h.served("server-sdk", h.sdkHTTP.Serve(h.sdkAddr), o.OnFailure) })
+	}
+	return nil
+}
+
+// serverSDKPages adds the endpoint to pages. It serves the path with and without a trailing slash, and never redirects.
+func (h *Host) serverSDKPages(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path := r.URL.Path; path == serverSDKPath || path == serverSDKPath+"/" {
+			h.sdk.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// release says that a connection is no longer one of the service API.
+func (l *apiConns) release(r *http.Request) {
+	if c, ok := r.Context().Value(apiConnKey{}).(*apiConn); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.forget(c)
+	}
+}
+
+// connectOperation is the operation that a key must be allowed to call if processes connect with it.
+const connectOperation = "GetComputeAuthToken"
+
+// secretOf returns the secret of an access key in force with which processes may connect (server-sdk.md 5.3).
+func (s *reloads) secretOf(accessKey string) (secret, sessionToken string, ok bool) {
+	for _, k := range *s.keys.Load() {
+		if k.ID == accessKey && k.Allows(connectOperation) {
+			return k.Secret, k.SessionToken, true
+		}
+	}
+	return "", "", false
+}
+
+// loadKeys reads the access keys, with the secrets from their files.
+func (c *Config) loadKeys() (keys []awswire.Key, err error) {
+	a := &c.API
+	if !a.signed() {
+		return nil, nil
+	}
+	for i := range a.Keys {
+		secret, err := secretOf(a.Keys[i].Secret, a.Keys[i].SecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("host: api.keys[%d].secretFile: %w", i, err)
+		}
+		keys = append(keys, a.made(&a.Keys[i], secret))
+	}
+	return keys, nil
+}

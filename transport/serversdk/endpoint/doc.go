@@ -1,0 +1,18 @@
+// Package endpoint serves the connections of processes that speak the GameLift Server SDK (server-sdk.md 4 to 6 and 12).
+// It is an http.Handler that accepts WebSocket handshakes, and passes the calls of a process to a Backend. The state of
+// processes is not here: a Backend has it, and package serversdk reads and writes the messages.
+//
+//	GET with a query -> authorize -> Backend (OpenProcess) -> 101 -> conn
+//	frame -> reader of the conn -> pong, heartbeat: at once
+//	                            -> StartMatchBackfill: beside the others
+//	                            -> anything else: a queue, one at a time -> Backend -> answer
+//	Backend -> ProcessLink.Push -> conn of the process
+//
+// A connection has one goroutine that reads. A goroutine that writes lives while there is something to write. Its queue is
+// bounded by writeBytesMax: a process that does not read loses the connection without a close frame, and connects again.
+// A process keeps the answers to its last requests (replaysMax), across its connections, so that a request that is sent
+// again has one effect only.
+//
+// Limits on bad input: a frame of more than serversdk.FrameMax closes with 1009, a binary message with 1003, a breach of
+// RFC 6455 with 1002, and messages that come much too fast with 1008. A request too many is answered with 429.
+package endpoint

@@ -1,0 +1,322 @@
+package endpoint
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/transport/internal/rfc6455"
+	"troupe/transport/serversdk"
+)
+
+// Backend has the processes. Call answers a call of a process: reply is called exactly once, from any goroutine. Do
+// answers requests of the service API. Any goroutine may call both.
+type Backend interface {
+	messages.Doer
+	Call(c messages.ProcessCall, reply func(answer any, err error))
+}
+
+// Options configure an Endpoint. They must not change.
+type Options struct {
+	Backend Backend
+	// URL is the endpoint's URL for processes, which RefreshConnection names.
+	URL string
+	// Account and Region are those of the ARNs of matchmaking configurations.
+	Account, Region string
+	// Secret returns the secret of an access key of the service API, and its session token. ok is false if there is none,
+	// or if the key may not connect processes.
+	Secret func(accessKey string) (secret, sessionToken string, ok bool)
+	// Taken is called when a connection is no longer one of the HTTP server. It may be nil.
+	Taken func(r *http.Request)
+	Log   zerolog.Logger
+}
+
+const (
+	// connectionsMax limits the open connections. A process has two while one of them is being replaced.
+	connectionsMax = 60_000
+	// handshakeTime limits the Backend's answer to a handshake. SDKs give up after two seconds.
+	handshakeTime = 1500 * time.Millisecond
+	// requestTime limits the answer to a request. SDKs give up after 20 seconds.
+	requestTime = 15 * time.Second
+)
+
+// Endpoint accepts connections. It is safe for concurrent use.
+type Endpoint struct {
+	o      Options
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu      sync.Mutex
+	closing bool
+	open    int                          // connections, also superseded ones
+	of      map[messages.ProcessID]*peer // processes with a connection, or with answers that may be asked for again
+	conns   map[*conn]bool
+}
+
+// peer is a process as the endpoint knows it.
+type peer struct {
+	current *conn // guarded by Endpoint.mu
+	replays replays
+	since   time.Time // when it lost its last connection; guarded by Endpoint.mu
+}
+
+// New returns an Endpoint. Close ends it.
+func New(o Options) *Endpoint {
+	e := &Endpoint{o: o, of: make(map[messages.ProcessID]*peer), conns: make(map[*conn]bool)}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e
+}
+
+// Drain refuses further handshakes with 503.
+func (e *Endpoint) Drain() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closing = true
+}
+
+// Close drops all connections without a close frame, so that the processes connect again (server-sdk.md 12.4). It returns
+// when their goroutines have ended.
+func (e *Endpoint) Close() {
+	e.Drain()
+	e.mu.Lock()
+	all := make([]*conn, 0, len(e.conns))
+	for c := range e.conns {
+		all = append(all, c)
+	}
+	e.mu.Unlock()
+	e.cancel()
+	for _, c := range all {
+		c.drop()
+	}
+	e.work.Wait()
+}
+
+// ServeHTTP implements http.Handler: the handshake (server-sdk.md 5.1).
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if status, text := checkUpgrade(r); status != 0 {
+		w.Header().Set("Sec-WebSocket-Version", "13")
+		refuse(w, status, text)
+		return
+	}
+	h, refused := serversdk.ParseHandshake(r.URL.RawQuery)
+	if refused != nil {
+		refuse(w, refused.Status, refused.Text)
+		return
+	}
+	c, why := e.admit(&h)
+	if why != nil {
+		e.refused(w, &h, why)
+		return
+	}
+	if err := e.authorize(r.Context(), c, &h); err != nil {
+		e.forget(c)
+		e.refused(w, &h, err)
+		return
+	}
+	if err := c.upgrade(w, r); err != nil {
+		c.gone()
+		e.o.Log.Debug().Err(err).Str("process", c.id.String()).Msg("handshake failed")
+		return
+	}
+	if e.o.Taken != nil {
+		e.o.Taken(r)
+	}
+	e.o.Log.Info().Str("process", c.id.String()).Str("remote", r.RemoteAddr).Str("sdk", h.SDKLanguage+" "+h.SDKVersion).Msg("server process connected")
+	e.supersede(c)
+	c.start()
+}
+
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, text, status)
+}
+
+// refused answers a handshake that is refused. The log never has the query, which has the token.
+func (e *Endpoint) refused(w http.ResponseWriter, h *serversdk.Handshake, err error) {
+	status, text := http.StatusServiceUnavailable, "The host cannot answer now."
+	var why *messages.ProcessRefusal
+	if errors.As(err, &why) {
+		status, text = why.Status, why.Text
+	}
+	e.o.Log.Info().Str("fleet_id", h.FleetID).Str("compute", h.ComputeID).Str("process", h.ProcessID).Int("status", status).Str("reason", text).Msg("handshake of a server process refused")
+	refuse(w, status, text)
+}
+
+// admit makes the connection of a handshake, which is counted from now on.
+func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, error) {
+	c := &conn{e: e, golang: h.Go(), id: messages.ProcessID{FleetID: messages.FleetID(h.FleetID), Compute: h.ComputeID, Name: h.ProcessID}}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.closing:
+		return nil, messages.RefuseProcess(http.StatusServiceUnavailable, "The host is shutting down.")
+	case e.open >= connectionsMax:
+		return nil, messages.RefuseProcess(http.StatusServiceUnavailable, "There are %d connections already.", connectionsMax)
+	}
+	e.open++
+	e.conns[c] = true
+	return c, nil
+}
+
+// authorize asks the Backend to accept the connection.
+func (e *Endpoint) authorize(ctx context.Context, c *conn, h *serversdk.Handshake) error {
+	q := messages.OpenProcess{Language: h.SDKLanguage}
+	if h.SigV4 == nil {
+		sum := sha256.Sum256([]byte(h.Token))
+		q.TokenSHA256 = hex.EncodeToString(sum[:])
+	} else {
+		q.Signature = h.SigV4.Signature
+		secret, session, ok := e.o.Secret(h.SigV4.AccessKey())
+		q.Signed = ok && session == h.SigV4.SecurityToken && h.Verify(secret, e.o.Region, time.Now())
+		if !ok && q.Signature == "" {
+			return messages.RefuseProcess(http.StatusForbidden, "The signature is not valid.")
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	done := make(chan error, 1)
+	e.o.Backend.Call(messages.ProcessCall{Process: c.id, Link: c, What: q}, func(_ any, err error) {
+		done <- err
+		if err == nil && ctx.Err() != nil { // too late
+			c.gone()
+		}
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// supersede makes a connection that of its process. The one before it ends by the rules of server-sdk.md 12.2: a client
+// in Go would tear down the new connection if the old one got a close frame.
+func (e *Endpoint) supersede(c *conn) {
+	e.mu.Lock()
+	p := e.of[c.id]
+	if p == nil {
+		p = new(peer)
+		e.of[c.id] = p
+	}
+	old := p.current
+	p.current, c.peer = c, p
+	e.mu.Unlock()
+	if old != nil {
+		old.superseded()
+	}
+	e.sweep()
+}
+
+// forget stops counting a connection.
+func (e *Endpoint) forget(c *conn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.conns[c] {
+		return
+	}
+	delete(e.conns, c)
+	e.open--
+	if p := e.of[c.id]; p != nil && p.current == c {
+		p.current, p.since = nil, time.Now()
+	}
+}
+
+// sweep forgets processes that have had no connection for replayTime. It looks at a few of them at each handshake.
+func (e *Endpoint) sweep() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, now := 0, time.Now()
+	for id, p := range e.of {
+		if p.current == nil && now.Sub(p.since) > replayTime {
+			delete(e.of, id)
+		}
+		if n++; n == 8 {
+			return
+		}
+	}
+}
+
+// checkUpgrade checks a request by RFC 6455 section 4.2.1. Status 0 means that it is valid.
+func checkUpgrade(r *http.Request) (status int, text string) {
+	switch {
+	case !hasToken(r.Header.Values("Upgrade"), "websocket") || !hasToken(r.Header.Values("Connection"), "upgrade"), r.Header.Get("Sec-WebSocket-Version") != "13", !r.ProtoAtLeast(1, 1), r.ProtoMajor != 1:
+		return http.StatusUpgradeRequired, "This is the WebSocket endpoint of the GameLift Server SDK."
+	case r.Method != http.MethodGet || r.ContentLength != 0:
+		return http.StatusBadRequest, "A handshake is a GET without a body."
+	case len(r.Header.Get("Sec-WebSocket-Key")) != 24:
+		return http.StatusBadRequest, "Sec-WebSocket-Key is not 16 bytes in base64."
+	}
+	return 0, ""
+}
+
+// hasToken reports whether a comma-separated header contains a token.
+func hasToken(values []string, token string) bool {
+	for t := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if strings.EqualFold(strings.TrimSpace(t), token) {
+			return true
+		}
+	}
+	return false
+}
+
+// upgrade takes the connection from the HTTP server and accepts the handshake. The large buffers of the HTTP server are
+// left to it, because there may be very many connections.
+func (c *conn) upgrade(w http.ResponseWriter, r *http.Request) error {
+	hijacker, ok := w.(http.Hijacker)
+	if !ok {
+		refuse(w, http.StatusHTTPVersionNotSupported, "The endpoint needs HTTP/1.1.")
+		return errors.New("the connection cannot be taken over")
+	}
+	nc, buffered, err := hijacker.Hijack()
+	if err != nil {
+		return err
+	}
+	_ = nc.SetDeadline(time.Time{})
+	early := make([]byte, buffered.Reader.Buffered())
+	_, _ = buffered.Reader.Read(early)
+	_ = nc.SetWriteDeadline(time.Now().Add(writeTime))
+	_, err = nc.Write(rfc6455.AppendAccepted(nil, []byte(r.Header.Get("Sec-WebSocket-Key"))))
+	_ = nc.SetWriteDeadline(time.Time{})
+	c.mu.Lock()
+	c.nc = nc
+	ended := c.ended
+	c.mu.Unlock()
+	if err != nil || ended {
+		_ = nc.Close()
+		return errors.Join(err, net.ErrClosed)
+	}
+	if keep, ok := nc.(interface{ SetKeepAlive(bool) error }); ok {
+		_ = keep.SetKeepAlive(true)
+	}
+	c.in = bufio.NewReaderSize(&ahead{early, nc}, readBuffer)
+	return nil
+}
+
+// ahead reads the bytes that came with the handshake before those of the connection.
+type ahead struct {
+	first []byte
+	net.Conn
+}
+
+// Read implements io.Reader.
+func (e *ahead) Read(b []byte) (int, error) {
+	if len(e.first) > 0 {
+		n := copy(b, e.first)
+		if e.first = e.first[n:]; len(e.first) == 0 {
+			e.first = nil
+		}
+		return n, nil
+	}
+	return e.Conn.Read(b)
+}

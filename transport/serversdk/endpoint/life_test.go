@@ -1,0 +1,438 @@
+package endpoint_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/internal/rfc6455"
+)
+
+func code(t *testing.T, err error, want messages.ErrorCode) {
+	t.Helper()
+	if !errors.Is(err, &messages.Error{Code: want}) {
+		t.Errorf("%v, not %v", err, want)
+	}
+}
+
+func (w *world) full() {
+	w.t.Helper()
+	_, err := messages.Do(w.t.Context(), w.Host.Host.Doer(), messages.CreateGameSession{FleetID: w.fleet, MaxPlayers: 2})
+	code(w.t, err, messages.FleetCapacityExceeded)
+}
+
+// SS-17, SS-19, SS-107, SS-201, SS-202: a process is free after its first heartbeat, and gets one game session.
+func TestCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p")
+		w.full()
+		p.call(200, "ActivateServerProcess", port(1))
+		w.full()
+		p.call(200, "ActivateServerProcess", port(1)) // SS-116
+		p.call(409, "ActivateServerProcess", port(2))
+		p.beat(true)
+		at := time.Now()
+		g := w.create(2)
+		w.full()
+		p.pushed("CreateGameSession", nil)
+		if d := time.Since(at); d != 200*time.Millisecond {
+			t.Errorf("pushed after %v", d)
+		}
+		p.call(404, "ActivateGameSession", of(g.ID+"x")) // SS-117
+		q := w.connect("q")
+		q.call(409, "ActivateServerProcess", port(1)) // D-410
+		q.ready(2)
+		time.Sleep(time.Second)
+		at = time.Now()
+		w.create(2)
+		q.pushed("CreateGameSession", nil)
+		if d := time.Since(at); d != 0 {
+			t.Errorf("pushed after %v", d)
+		}
+		q.call(404, "ActivateGameSession", of(g.ID))
+		q.call(404, "AcceptPlayerSession", seat(g.ID, "psess-1"))
+		q.call(404, "UpdatePlayerSessionCreationPolicy", of(g.ID)+`,"PlayerSessionPolicy":"DENY_ALL"`)
+	})
+}
+
+// SS-118: a game session that is not activated in time ends, and so does its process.
+func TestActivationTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.create(2)
+		p.pushed("CreateGameSession", nil)
+		for range 4 {
+			time.Sleep(time.Minute)
+			p.beat(true)
+		}
+		time.Sleep(time.Minute)
+		var end struct{ TerminationTime int64 }
+		p.pushed("TerminateProcess", &end)
+		if left := time.UnixMilli(end.TerminationTime).Sub(time.Now()); left < 298*time.Second || left > 300*time.Second { // SS-29
+			t.Error(left)
+		}
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
+		p.call(400, "ActivateGameSession", of(g.ID))
+		w.event("GAME_SESSION_ACTIVATION_TIMEOUT")
+	})
+}
+
+// event checks that the fleet has exactly one event of a code.
+func (w *world) event(code string) {
+	w.t.Helper()
+	n := 0
+	all := ask(w, messages.FleetEventQuery{ID: w.fleet})
+	for _, e := range all {
+		if e.Code == code {
+			n++
+		}
+	}
+	if n != 1 {
+		w.t.Errorf("%d events %s in %+v", n, code, all)
+	}
+}
+
+// SS-31, SS-108 to SS-110, SS-135: health.
+func TestHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.hosts(p, 2)
+		for _, healthy := range []bool{false, false, true, false, false, true} { // SS-109
+			time.Sleep(time.Minute)
+			p.beat(healthy)
+		}
+		p.silent()
+		for range 9 { // SS-135
+			p.beat(false)
+		}
+		p.silent()
+		for range 2 { // SS-108
+			time.Sleep(30 * time.Second)
+			p.beat(false)
+		}
+		p.pushed("TerminateProcess", nil)
+		synctest.Wait()
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminating {
+			t.Error(s)
+		}
+		for range 4 {
+			time.Sleep(time.Minute)
+			p.beat(false)
+		}
+		time.Sleep(61 * time.Second)
+		if c := p.ends(); c != 0 {
+			t.Error(c)
+		}
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
+		w.event("SERVER_PROCESS_TERMINATED_UNHEALTHY")
+
+		p = w.connect("q").ready(2) // SS-110
+		g = w.hosts(p, 2)
+		id := w.players(g.ID, "x")[0]
+		time.Sleep(211 * time.Second)
+		synctest.Wait()
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated || w.player(id) != messages.PlayerSessionTimedOut {
+			t.Error(s, w.player(id))
+		}
+		w.event("SERVER_PROCESS_CRASHED")
+	})
+}
+
+// SS-21, SS-24, SS-113: reservations and the policy.
+func TestReservations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.hosts(p, 3)
+		ids := w.players(g.ID, "a", "b")
+		time.Sleep(30 * time.Second)
+		late := w.players(g.ID, "c")[0]
+		p.call(200, "UpdatePlayerSessionCreationPolicy", of(g.ID)+`,"PlayerSessionPolicy":"DENY_ALL"`)
+		p.call(400, "UpdatePlayerSessionCreationPolicy", of(g.ID)+`,"PlayerSessionPolicy":"MAYBE"`)
+		_, err := messages.Do(t.Context(), w.Host.Host.Doer(), messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "d"}}})
+		code(t, err, messages.InvalidGameSessionStatus)
+		p.call(200, "AcceptPlayerSession", seat(g.ID, ids[0]))
+		time.Sleep(31 * time.Second)
+		p.call(400, "AcceptPlayerSession", seat(g.ID, ids[1]))
+		if s := w.player(ids[1]); s != messages.PlayerSessionTimedOut {
+			t.Error(s)
+		}
+		p.call(200, "AcceptPlayerSession", seat(g.ID, late))
+		if g := w.game(g.ID); g.CurrentPlayers != 2 || g.AcceptsPlayers {
+			t.Errorf("%+v", g)
+		}
+	})
+}
+
+// SS-25, SS-121: DescribePlayerSessions.
+func TestDescribe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.hosts(p, 200)
+		var names []messages.PlayerID
+		for i := range 120 {
+			names = append(names, messages.PlayerID(fmt.Sprint("n", i)))
+		}
+		for i := 0; i < 120; i += 24 {
+			w.players(g.ID, names[i:i+24]...)
+		}
+		var seen []string
+		token := ""
+		for _, n := range []int{50, 50, 20} {
+			var page struct {
+				NextToken      *string
+				PlayerSessions []struct {
+					PlayerId                      string //nolint:revive // the name on the wire
+					Status                        string
+					CreationTime, TerminationTime int64
+				}
+			}
+			m := p.call(200, "DescribePlayerSessions", of(g.ID)+`,"Limit":1024,"NextToken":"`+token+`"`)
+			unmarshal(t, m.text, &page)
+			if len(page.PlayerSessions) != n || page.NextToken == nil {
+				t.Fatalf("%s", m.text)
+			}
+			for _, s := range page.PlayerSessions {
+				seen = append(seen, s.PlayerId)
+				if s.Status != "RESERVED" || s.TerminationTime != 0 || s.CreationTime != time.Now().UnixMilli() && s.CreationTime < 1 {
+					t.Fatalf("%+v", s)
+				}
+			}
+			token = *page.NextToken
+		}
+		for i, n := range names {
+			if seen[i] != string(n) {
+				t.Fatalf("%v", seen)
+			}
+		}
+		if token != "" {
+			t.Error(token)
+		}
+		if m := p.call(200, "DescribePlayerSessions", `"PlayerId":"nobody"`); !strings.Contains(m.text, `"PlayerSessions":[]`) {
+			t.Error(m.text)
+		}
+		p.call(400, "DescribePlayerSessions", `"PlayerId":"nobody","GameSessionId":"x"`)
+		p.call(400, "DescribePlayerSessions", `"PlayerId":"nobody","NextToken":"x"`)
+		if m := p.call(200, "GetComputeCertificate", ""); !strings.Contains(m.text, `"CertificatePath":"/tls","ComputeName":"host-01"`) {
+			t.Error(m.text)
+		}
+		if m := p.call(200, "GetFleetRoleCredentials", `"RoleArn":"arn:x"`); !strings.Contains(m.text, `"AccessKeyId":""`) { // SS-42
+			t.Error(m.text)
+		}
+	})
+}
+
+// SS-30, SS-33, SS-129, SS-131: ends that the service decides on.
+func TestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.hosts(p, 2)
+		ask(w, messages.TerminateGameSession{GameSessionID: g.ID})
+		p.pushed("TerminateProcess", nil)
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminating {
+			t.Error(s)
+		}
+		p.call(200, "TerminateServerProcess", "")
+		synctest.Wait()
+		if g := w.game(g.ID); g.Status != messages.GameSessionTerminated || g.StatusReason != "TRIGGERED_ON_PROCESS_TERMINATE" {
+			t.Errorf("%+v", g)
+		}
+
+		p = w.connect("q").ready(2)
+		g = w.hosts(p, 2)
+		ask(w, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
+		if c := p.ends(); c != 0 {
+			t.Error(c)
+		}
+		synctest.Wait()
+		if g := w.game(g.ID); g.Status != messages.GameSessionTerminated || g.StatusReason != "FORCE_TERMINATED" {
+			t.Errorf("%+v", g)
+		}
+		if _, status := w.dial("/server-sdk", w.query("q")); status != 403 {
+			t.Error(status)
+		}
+
+		hosting, ready, new := w.connect("r").ready(3), w.connect("s").ready(4), w.connect("t")
+		w.create(2)
+		hosting.pushed("CreateGameSession", nil)
+		ask(w, messages.DeregisterCompute{FleetID: w.fleet, Name: "host-01"})
+		ready.pushed("TerminateProcess", nil)
+		hosting.pushed("TerminateProcess", nil)
+		if c := new.ends(); c != 0 { // SS-131: never activated, so it is not told
+			t.Error(c)
+		}
+		if _, status := w.dial("/server-sdk", w.query("u")); status != 403 {
+			t.Error(status)
+		}
+	})
+}
+
+// SS-34, SS-35, SS-111, SS-115, SS-204: a process whose connection is lost goes on with another.
+func TestReconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.create(2)
+		time.Sleep(time.Second)
+		p.pushed("CreateGameSession", nil)
+		p.nc.Close()
+		time.Sleep(20 * time.Second)
+		p = w.connect("p")
+		p.silent()
+		p.beat(true)
+		p.pushed("CreateGameSession", nil)
+		p.call(200, "ActivateGameSession", of(g.ID))
+		id := w.players(g.ID, "a")[0]
+		p.sendAs("same", "AcceptPlayerSession", seat(g.ID, id))
+		first := p.next()
+		p.nc.Close()
+		p = w.connect("p")
+		p.sendAs("same", "AcceptPlayerSession", seat(g.ID, id))
+		if again := p.next(); again.text != first.text || again.StatusCode != 200 {
+			t.Errorf("%s, then %s", first.text, again.text)
+		}
+		if s := w.game(g.ID).Status; s != messages.GameSessionActive {
+			t.Error(s)
+		}
+	})
+}
+
+// SS-105, SS-134, SS-36, 12.3: a second connection of a process supersedes the first.
+func TestSuperseded(t *testing.T) {
+	for language, want := range map[string]struct {
+		code  int
+		after time.Duration
+	}{"Go": {0, 70 * time.Second}, "CSharp": {1000, 10 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := begin(t)
+			old := w.connect("p", "sdkLanguage", language).ready(1)
+			p := w.connect("p", "sdkLanguage", language)
+			at := time.Now()
+			old.call(200, "GetComputeCertificate", "")
+			p.beat(true)
+			w.create(1)
+			p.pushed("CreateGameSession", nil)
+			old.silent()
+			if c := old.ends(); c != want.code || time.Since(at) != want.after {
+				t.Errorf("%s: %d after %v", language, c, time.Since(at))
+			}
+			p.beat(true)
+		})
+	}
+}
+
+// SS-37, SS-104, D-402: a process gets another token before its own expires.
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		at := time.Now()
+		for range 159 {
+			time.Sleep(time.Minute)
+			p.beat(true)
+		}
+		p.silent()
+		time.Sleep(time.Minute)
+		var r struct{ RefreshConnectionEndpoint, AuthToken string }
+		p.pushed("RefreshConnection", &r)
+		if d := time.Since(at); d != 160*time.Minute || r.RefreshConnectionEndpoint != w.Host.Host.Addrs().ServerSDK || r.AuthToken == w.token {
+			t.Errorf("after %v: %+v", d, r)
+		}
+		time.Sleep(184 * time.Second) // SS-133: a process in Go that cannot reach the new endpoint is silent, and alive
+		p.silent()
+		p.beat(true)
+		at = time.Now()
+		p.pushed("RefreshConnection", nil)
+		if d := time.Since(at); d != 5*time.Second {
+			t.Errorf("again after %v", d)
+		}
+		w.token = r.AuthToken
+		p = w.connect("p")
+		p.beat(true)
+		time.Sleep(time.Minute)
+		p.silent()
+	})
+}
+
+// SS-38 to SS-41, SS-122, SS-123 and the hostile rest of the table: each costs the process's own connection at most.
+func TestHostile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		p.call(400, "Nonsense", "")
+		p.frame(rfc6455.Text, []byte("{"))
+		if m := p.next(); m.StatusCode != 400 {
+			t.Error(m.text)
+		}
+		p.frame(rfc6455.Text, []byte(`{"HealthStatus":true,"x":{"y":[1]},"RequestId":"q","Action":"HeartbeatServerProcess","z":null}`))
+		if m := p.next(); m.StatusCode != 200 || m.RequestId != "q" {
+			t.Error(m.text)
+		}
+		g := w.hosts(p, 2)
+		other := w.connect("o").ready(2)
+		theirs := w.hosts(other, 2)
+		foreign := w.players(theirs.ID, "x")[0]
+		p.call(404, "AcceptPlayerSession", seat(theirs.ID, foreign))
+		p.call(400, "AcceptPlayerSession", seat(g.ID, foreign))
+		p.call(404, "UpdatePlayerSessionCreationPolicy", of(theirs.ID)+`,"PlayerSessionPolicy":"DENY_ALL"`)
+		if w.player(foreign) != messages.PlayerSessionReserved {
+			t.Error(w.player(foreign))
+		}
+		p.call(400, "AcceptPlayerSession", of(g.ID)+`,"x":"`+strings.Repeat("a", 1<<20-400)+`"`) // 1 MB passes (SS-40)
+		for range 700 {
+			p.frame(rfc6455.Text, []byte(`{"Action":"HeartbeatServerProcess","RequestId":"f","HealthStatus":true}`))
+		}
+		many := 0
+		for range 700 {
+			if p.next().StatusCode == 429 {
+				many++
+			}
+		}
+		if many < 200 || many > 300 {
+			t.Errorf("%d were too many", many)
+		}
+		time.Sleep(time.Minute)
+		p.beat(true)
+
+		for name, c := range map[string]struct {
+			send func(p *process)
+			code int
+		}{
+			"too large": {func(p *process) { p.frame(rfc6455.Text, make([]byte, 1<<20+1)) }, 1009},
+			"binary":    {func(p *process) { p.frame(rfc6455.Binary, []byte("x")) }, 1003},
+			"unmasked":  {func(p *process) { p.nc.Write([]byte{0x81, 1, 'x'}) }, 1002},
+			"reserved":  {func(p *process) { p.nc.Write([]byte{0xf1, 0x81, 0, 0, 0, 0, 'x'}) }, 1002},
+			"continues": {func(p *process) { p.frame(rfc6455.Continuation, []byte("x")) }, 1002},
+			"flood": {func(p *process) {
+				for range 1700 {
+					p.frame(rfc6455.Text, []byte(`{"Action":"HeartbeatServerProcess","RequestId":"f","HealthStatus":true}`))
+				}
+			}, 1008},
+		} {
+			q := w.connect("p")
+			go c.send(q)
+			if code := q.ends(); code != c.code {
+				t.Errorf("%s: closed with %d, not %d", name, code, c.code)
+			}
+		}
+		p = w.connect("p")
+		p.beat(true)
+		if s := w.game(g.ID).Status; s != messages.GameSessionActive {
+			t.Error(s)
+		}
+		other.beat(true)
+	})
+}
