@@ -40,6 +40,8 @@ type Handler struct {
 	replacer    goja.Value              // the replacer of all calls of JSON.stringify; nil before the first one
 	joining     []*goja.Object          // lists that the running join calls are joining
 	classes     map[string]*goja.Object // built-in classes that the host has used (Handler.class)
+	newBytes    engine.Construct        // makes an Uint8Array without the guards; set with its class
+	buffer      [1]goja.Value           // the argument of newBytes
 	calls       engine.Calls
 	natives     int                            // current depth of nested built-ins
 	overflows   bool                           // overflow is creating its error
