@@ -6,7 +6,6 @@ import (
 	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ftoa"
@@ -69,10 +68,7 @@ func (p *plainText) text() goja.Value {
 	if p.wide {
 		return p.h.vm.ToValue(string(p.out))
 	}
-	var b goja.StringBuilder
-	b.Grow(len(p.out))
-	b.WriteUTF8String(unsafe.String(unsafe.SliceData(p.out), len(p.out))) // copies it
-	return b.String()
+	return engine.Text(p.out)
 }
 
 // count counts a value, and polls the yield point after every 64 Ki characters.
