@@ -2,8 +2,8 @@ package messages
 
 import "time"
 
-// Compute is a machine that is registered with an ANYWHERE fleet. Its server processes connect to this host. It is
-// immutable.
+// Compute is a machine that is registered with an ANYWHERE fleet, or a host with a fleet of its own processes (Host). Its
+// server processes connect to this host. It is immutable.
 type Compute struct {
 	FleetID  FleetID
 	Name     string // unique in its fleet
@@ -11,9 +11,11 @@ type Compute struct {
 	// IPAddress and DNSName are where players reach the compute. At least one of them is set.
 	IPAddress, DNSName string
 	CertificatePath    string // path on the compute, which processes ask for; the host does not read it
-	Created            time.Time
-	Tokens             []ComputeToken `json:",omitempty"`
-	Call               string         `json:",omitempty"` // see WithID
+	// Host says that the compute is a host of Troupe, which starts the processes of a fleet with a Server itself.
+	Host    bool `json:",omitempty"`
+	Created time.Time
+	Tokens  []ComputeToken `json:",omitempty"`
+	Call    string         `json:",omitempty"` // see WithID
 }
 
 // ComputeToken is a token with which the processes of a compute may connect. Only its hash is stored.

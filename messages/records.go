@@ -60,13 +60,14 @@ type Fleet struct {
 	Description     string
 	Status          FleetStatus
 	Created         time.Time
-	Terminated      time.Time // zero until the fleet is TERMINATED
-	Locations       []string  // the first one is the home location
-	GameSessionsMax int       // the operator's limit per location and process group; 0 means the limit that follows from Runtime
-	Certificates    bool      // CertificateType GENERATED: game sessions announce secure ports
-	Anywhere        bool      // the fleet's processes run elsewhere
+	Terminated      time.Time   // zero until the fleet is TERMINATED
+	Locations       []string    // the first one is the home location
+	GameSessionsMax int         // the operator's limit per location and process group; 0 means the limit that follows from Runtime
+	Certificates    bool        // CertificateType GENERATED: game sessions announce secure ports
+	Anywhere        bool        // the fleet's processes run elsewhere
+	Server          *GameServer `json:",omitempty"` // the hosts start the fleet's processes; nil for other fleets
 	ScriptID        ScriptID
-	Runtime         RuntimeConfiguration // only for a fleet with a script
+	Runtime         RuntimeConfiguration // only for a fleet with a script or a Server
 	Engine          string               // "embedded" or "node"; if empty, the script decides
 	Standby         int                  // number of stand-by processes; a negative number means the engine's default
 	LaunchPath      string
@@ -81,6 +82,9 @@ type Fleet struct {
 	Tags            map[string]string
 	Call            string `json:",omitempty"` // see WithID
 }
+
+// OnProcesses reports whether the fleet's game sessions run in processes that speak the Server SDK.
+func (f *Fleet) OnProcesses() bool { return f.Anywhere || f.Server != nil }
 
 // CreatorLimit limits how many game sessions a creator may create on a fleet within a period. If either field is 0,
 // there is no limit.

@@ -49,6 +49,7 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.drain.on = true
 	gs.drain.waiting = append(gs.drain.waiting, m.With(new(stage.None)))
 	gs.hosting.Drain()
+	gs.runAllServers()
 	for _, e := range gs.order {
 		if !e.runs() || e.server != nil { // game sessions in processes of their own outlive the host (server-sdk.md 12.4)
 			continue
@@ -87,6 +88,7 @@ func (gs *games) cancelDrain() error {
 		}
 	}
 	gs.hosting.Resume()
+	gs.runAllServers()
 	gs.news.tell()
 	was.answer(ErrDrainCancelled)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/player"
+	"troupe/actors/serverprocess/launch"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -40,6 +41,7 @@ type games struct {
 	serving    int // number of actors of game sessions in servers
 	news       roomNews
 	drain      drain
+	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled log for failed commits; set once
 	context    *stage.Context // the fleet actor's context; nil until the actor has started
@@ -131,6 +133,7 @@ func (gs *games) started(c *stage.Context) {
 	gs.context = c
 	gs.tellDamage()
 	gs.endRestored()
+	gs.startLauncher()
 }
 
 func (gs *games) stopped(last bool) {
@@ -245,7 +248,7 @@ func (gs *games) receive(msg any) bool {
 	case endOne:
 		gs.terminate(gs.sessions[m.id])
 	default:
-		return false
+		return gs.launched(msg)
 	}
 	return true
 }

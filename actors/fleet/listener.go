@@ -11,11 +11,20 @@ import (
 // listener receives changes from the catalog and applies their consequences to hosting and the game sessions.
 type listener struct{ *Registry }
 
-func (l listener) FleetChanged(f *messages.Fleet)      { l.hosting.Changed(f) }
-func (l listener) FleetConfigured(f *messages.Fleet)   { l.hosting.Configure(f) }
 func (l listener) FleetOpened(f *messages.Fleet)       { l.games.tellRoom(f) }
 func (l listener) FleetForgotten(id messages.FleetID)  { delete(l.games.fleets, id) }
 func (l listener) VersionRenamed(id messages.ScriptID) { l.hosting.Relabel(id) }
+
+func (l listener) FleetChanged(f *messages.Fleet) {
+	l.hosting.Changed(f)
+	l.games.runServers(f)
+}
+
+func (l listener) FleetConfigured(f *messages.Fleet) {
+	if f.Server == nil { // otherwise FleetChanged has said all
+		l.hosting.Configure(f)
+	}
+}
 
 func (l listener) ContentChanged(id messages.ScriptID, limit time.Duration, done func([]string, bool)) {
 	l.hosting.Reload(id, limit, done)

@@ -8,6 +8,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
+	"troupe/actors/serverprocess/launch"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -39,6 +40,9 @@ type Options struct {
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// OpenLog opens the log of a game session. If it is nil, the host's log is used.
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
+	// Launch starts the processes of fleets with a Server. The registry sets Log, Counters and Tell. If it is nil, such
+	// fleets have no processes.
+	Launch *launch.Options
 	// Store holds game sessions and player sessions. If it is nil, they are kept in memory only. Catalog holds the
 	// other resources. If it is nil, they are in Store.
 	Store, Catalog store.Store

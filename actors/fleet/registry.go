@@ -132,5 +132,8 @@ func (r *Registry) SessionID(f *messages.Fleet, location, tail string) messages.
 // Wait returns when the registry's goroutines have ended. It must be called after the actor has stopped.
 func (r *Registry) Wait() {
 	r.games.work.Wait()
+	if l := r.games.launcher; l != nil {
+		l.Close()
+	}
 	r.hosting.Wait()
 }

@@ -81,6 +81,6 @@ func readyCompute(h *host.Host, cfg *host.Config) string {
 	if err != nil {
 		return fmt.Sprintf("\nNo fleet is ready for game servers with the Server SDK: %v.\n", err)
 	}
-	return "\nA game server with the GameLift Server SDK needs these (this build does not serve its endpoint yet), which " + adminLine(invocation(), cfg, h.Addrs(), "compute env") + " prints, too:\n" +
+	return "\nA game server with the GameLift Server SDK needs these, which " + adminLine(invocation(), cfg, h.Addrs(), "compute env") + " prints, too:\n" +
 		computeEnv("  ", h.Addrs().ServerSDK, devFleet, devCompute, auth.Token)
 }

@@ -14,11 +14,14 @@ import (
 
 type devCommand struct {
 	settings
-	Script string `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file (which may import files beside it), a folder, a .zip, or a folder of troupe new game, with server/ and page/. It is checked and reloaded on each save. Without it, game sessions only relay messages."`
-	Page   string `placeholder:"DIR" help:"Folder of the game's web page, served at /game/ to browsers on this machine. Without it: page/ of a folder of troupe new game."`
-	Main   string `placeholder:"FILE" help:"File of the folder or .zip to start. Without it: main of its package.json, or its only file."`
-	Nodes  int    `default:"1" placeholder:"N" help:"Run a cluster of N hosts and a member of etcd in this process, without a file for their records. Host 1 has the usual ports."`
-	Engine string `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Engine for the script: embedded or node. Without it: as its package.json says."`
+	Script    string   `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file (which may import files beside it), a folder, a .zip, or a folder of troupe new game, with server/ and page/. It is checked and reloaded on each save. Or a game server: an executable that speaks the GameLift Server SDK. Without it, game sessions only relay messages."`
+	Args      []string `arg:"" optional:"" name:"args" help:"Arguments of the game server, after --; {port} in them is the port of each of its processes."`
+	Page      string   `placeholder:"DIR" help:"Folder of the game's web page, served at /game/ to browsers on this machine. Without it: page/ of a folder of troupe new game."`
+	Main      string   `placeholder:"FILE" help:"File of the folder or .zip to start. Without it: main of its package.json, or its only file."`
+	Nodes     int      `default:"1" placeholder:"N" help:"Run a cluster of N hosts and a member of etcd in this process, without a file for their records. Host 1 has the usual ports."`
+	Processes int      `default:"2" placeholder:"N" help:"Number of processes of a game server, each for one game session (${default})."`
+	Ports     string   `default:"7777-7876" placeholder:"FROM-TO" help:"Ports for the processes of a game server (${default})."`
+	Engine    string   `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Engine for the script: embedded or node. Without it: as its package.json says."`
 }
 
 // devGrace is the drain grace of troupe dev. It is long enough for messages in transit and short enough for a user who
@@ -40,6 +43,13 @@ func (c *devCommand) Run(s streams) error {
 	}
 	if c.Main != "" && c.Script == "" {
 		return &exitError{exitUsage, errors.New("--main needs a script: troupe dev SCRIPT")}
+	}
+	server, err := c.server(&cfg.Fleets[0])
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		c.Script = ""
 	}
 	path, page := gameFolder(c.Script)
 	if c.Page != "" {
@@ -72,6 +82,14 @@ func (c *devCommand) Run(s streams) error {
 			return nil, fmt.Errorf("%s does not run:\n%w", path, err)
 		}
 		game.tells.Store(false)
+		if server != nil {
+			ready, err := awaitServer(h, server)
+			if err != nil {
+				return nil, fmt.Errorf("%s does not run:\n%w", server.path, err)
+			}
+			welcome(s.out, &cfg, h.Addrs(), "", page, ready)
+			return func() {}, nil
+		}
 		welcome(s.out, &cfg, h.Addrs(), path, page, readyCompute(h, &cfg))
 		if path == "" {
 			return func() {}, nil

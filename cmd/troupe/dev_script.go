@@ -104,16 +104,7 @@ func (d *devScript) runs(h *host.Host) error {
 	if !failed {
 		return nil
 	}
-	events, err := messages.Do(ctx, h.System(), messages.FleetEventQuery{ID: d.fleet})
-	if err != nil {
-		return err
-	}
-	for _, e := range slices.Backward(events) {
-		if e.Code != "FLEET_STATE_"+messages.FleetErrored.String() {
-			return errors.New(e.Message)
-		}
-	}
-	return nil
+	return lastFailure(h, d.fleet)
 }
 
 // check reads the script and reports mistakes in its files and its code, with their positions. It runs no code: the

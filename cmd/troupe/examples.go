@@ -34,7 +34,7 @@ func newParser(s streams, options ...kong.Option) (*kong.Kong, error) {
 
 // details holds the additional help of each command by its path: optional text and an empty line, followed by examples.
 var details = map[string]string{
-	"dev":      "troupe dev\ntroupe dev docs/scripts/examples/relay/relay.js",
+	"dev":      "troupe dev\ntroupe dev docs/scripts/examples/relay/relay.js\ntroupe dev ./my-server -- -port={port}",
 	"serve":    "troupe serve --config troupe.yaml --announce addresses.json",
 	"new game": "troupe new game my-game\ntroupe new game --ts my-game",
 	"health":   "troupe health\ntroupe health --config troupe.yaml\ntroupe health --ready --endpoint http://127.0.0.1:8080",

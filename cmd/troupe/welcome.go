@@ -71,6 +71,10 @@ func tryNext(troupe string, cfg *host.Config, a host.Announcement, page bool) []
 	if cfg.API.TLS {
 		aws += " --ca-bundle " + quoted(a.CA)
 	}
+	if fleet.Server.Path != "" {
+		made := strings.Replace(aws, "describe-game-sessions", "create-game-session", 1) + " --maximum-player-session-count 4"
+		return []string{made, adminLine(troupe, cfg, a, "sessions"), adminLine(troupe, cfg, a, "events --follow"), aws}
+	}
 	if page {
 		return []string{adminLine(troupe, cfg, a, "sessions"), adminLine(troupe, cfg, a, "events --follow"), aws}
 	}

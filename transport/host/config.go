@@ -221,6 +221,33 @@ type Fleet struct {
 	Standby int `config:"standby"`
 	// NodeVersion is the Node.js version to be compatible with: 10.x or 24.x. If it is empty, it is 10.x.
 	NodeVersion string `config:"nodeVersion" values:",10.x,24.x"`
+	// Server is a game server that this host starts for the game sessions of the fleet, instead of a script.
+	Server GameServer `config:"server"`
+}
+
+// GameServer is an executable that hosts game sessions and speaks the GameLift Server SDK. The host starts its
+// processes, each for one game session, and starts another when one has ended.
+type GameServer struct {
+	Path string `config:"path" level:"common"` // path of the executable; empty: the fleet has no game server
+	// Args are the arguments of each process; {port} in them is the port of the process.
+	Args []string `config:"args" level:"common"`
+	// Env are variables of the processes' environment, as NAME=value; {port} is the port. They get nothing of the
+	// host's environment.
+	Env []string `config:"env"`
+	Dir string   `config:"dir"` // working directory; empty: the folder of the executable
+	// Ports is a range such as 7777-7876, of which each process gets one, also as the variable PORT. If it is empty,
+	// the executable chooses its ports.
+	Ports string `config:"ports" level:"common"`
+	// Processes is the number of processes in each location of the fleet, and so the number of its game sessions.
+	Processes int `config:"processes" level:"common"`
+	// User is the name or number of the user that runs the processes; the host must run as root then. Empty: the
+	// host's own user.
+	User string `config:"user"`
+	// MemoryMax is the maximum bytes of memory of a process and all that it starts; 0: no limit.
+	MemoryMax int `config:"memoryMax"`
+	// CPUs is the number of processors that a process may use, such as 0.5; 0: no limit. It needs a control group
+	// (version 2) that the host may divide.
+	CPUs float64 `config:"cpus"`
 }
 
 // Script limits the resources of scripts. For the first three limits, 0 means no limit.

@@ -26,6 +26,12 @@ func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
 			Certificates: f.Certificates == certificatesGenerated, ReconnectWindow: f.window(),
 			ScriptID: f.scriptID(), LaunchPath: f.launchPath(), Engine: f.Engine, Standby: f.standby(), Cost: f.Cost,
 		}
+		if f.Server.Path != "" {
+			record.Server = f.Server.record()
+			record.LaunchPath, record.LaunchParams = record.Server.Path, record.Server.Parameters()
+			record.GameSessionsMax = 0 // that follows from the processes
+			record.Runtime.Processes = []messages.ServerProcess{{LaunchPath: record.LaunchPath, Parameters: record.LaunchParams, Concurrent: f.Server.Processes}}
+		}
 		costs := make(map[string]float64)
 		for _, l := range f.Locations {
 			if l.Name != c.Region {
@@ -89,7 +95,7 @@ func (v *checks) fleets(c *Config) {
 		key := fmt.Sprintf("fleets[%d]", i)
 		v.that(key+".id", fleetForm().MatchString(f.ID), "must be fleet- and letters, digits, hyphens")
 		v.once(seen, key+".id", f.ID)
-		v.that(key+".gameSessionsMax", f.GameSessionsMax >= 1, "must be at least 1")
+		v.that(key+".gameSessionsMax", f.GameSessionsMax >= 1 || f.GameSessionsMax == 0 && f.Server.Path != "", "must be at least 1")
 		if f.ReconnectWindow != "" {
 			w, err := time.ParseDuration(f.ReconnectWindow)
 			v.that(key+".reconnectWindow", err == nil && w >= 0 && w <= windowMax, "must be 0s to 600s, or empty")

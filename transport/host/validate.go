@@ -72,6 +72,7 @@ func (c *Config) Validate() error {
 	v.that("log.gameSessions.keep", c.Log.GameSessions.Keep >= time.Minute, "must be at least 1m")
 	v.events(&c.Events)
 	v.scripts(c)
+	v.gameServers(c)
 	return errors.Join(v...)
 }
 

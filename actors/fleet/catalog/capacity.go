@@ -67,7 +67,7 @@ func Capacity(f *messages.Fleet, location string) int {
 	switch {
 	case f.Anywhere:
 		return 0 // its processes run on computes, not on this host
-	case f.ScriptID == "":
+	case f.ScriptID == "" && f.Server == nil:
 		return groups * f.GameSessionsMax
 	}
 	n := concurrent(f.Runtime)

@@ -83,8 +83,11 @@ func (c *Catalog) registrable(m *messages.Compute) error {
 	switch {
 	case err != nil:
 		return err
-	case !f.record.Anywhere:
-		return messages.Errorf(messages.InvalidRequest, "fleet %s runs scripts on this host: only an ANYWHERE fleet has computes that register", m.FleetID)
+	case f.record.Server != nil && m.Host:
+	case !f.record.Anywhere || m.Host:
+		return messages.Errorf(messages.InvalidRequest, "the hosts run the game sessions of fleet %s: only an ANYWHERE fleet has computes that register", m.FleetID)
+	}
+	switch {
 	case !slices.Contains(f.record.Locations, m.Location):
 		return messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", m.Location, m.FleetID)
 	case c.computes[computeID(m.FleetID, m.Name)] != nil:

@@ -209,3 +209,29 @@ func TestFollowersKnowComputes(t *testing.T) {
 		}
 	})
 }
+
+// A host registers itself with a fleet whose processes it starts, and nobody else does.
+func TestHostsAreComputesOfTheirFleets(t *testing.T) {
+	server := &messages.GameServer{Path: "/srv/game", Args: []string{"-x"}, PortFrom: 1, PortTo: 3}
+	one := messages.RuntimeConfiguration{Processes: []messages.ServerProcess{{LaunchPath: "/srv/game", Parameters: "-x", Concurrent: 1}}}
+	run(t, func(w *world) {
+		w.options.Fleets = append(w.options.Fleets, &messages.Fleet{ID: "fleet-server", Status: messages.FleetActive, Locations: []string{home}, Server: server, Runtime: one})
+		w.restart()
+		q := messages.RegisterCompute{Compute: messages.Compute{FleetID: "fleet-server", Name: "host", Location: home, IPAddress: "10.1.2.3"}}
+		w.refuses(messages.InvalidRequest, q)
+		q.Compute.Host = true
+		do[*messages.Compute](w, q)
+		q.Compute.FleetID, q.Compute.Location = anywhere(w), attic
+		w.refuses(messages.InvalidRequest, q)
+		// Nobody changes over the API what runs on the hosts; how often is another matter, within the ports.
+		for _, p := range []messages.ServerProcess{{LaunchPath: "/bin/sh", Parameters: "-x", Concurrent: 1}, {LaunchPath: "/srv/game", Parameters: "-y", Concurrent: 1}, {LaunchPath: "/srv/game", Parameters: "-x", Concurrent: 4}} {
+			w.refuses(messages.InvalidRequest, messages.UpdateRuntime{FleetID: "fleet-server", Runtime: messages.RuntimeConfiguration{Processes: []messages.ServerProcess{p}}})
+		}
+		three := one
+		three.Processes = []messages.ServerProcess{{LaunchPath: "/srv/game", Parameters: "-x", Concurrent: 3}}
+		f := do[*messages.Fleet](w, messages.UpdateRuntime{FleetID: "fleet-server", Runtime: three})
+		if got := Capacity(f, home); got != 3 {
+			t.Errorf("capacity %d", got)
+		}
+	})
+}

@@ -182,7 +182,7 @@ func (f *fleet) runtime() messages.RuntimeConfiguration {
 	return rc
 }
 
-// open starts a fleet with a script.
+// open starts a fleet with a script or a Server.
 func (c *Catalog) open(f *fleet) {
 	c.change(f, func(n *messages.Fleet) { n.Runtime, n.Status = f.runtime(), messages.FleetNew })
 	if len(f.events) == 0 { // otherwise an earlier process of the host created the fleet
@@ -223,10 +223,13 @@ func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
-		if f.record.ScriptID == "" && !f.record.Anywhere {
+		if f.record.ScriptID == "" && !f.record.OnProcesses() {
 			return fleetChange{}, messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
 		}
-		if most := max(c.o.ProcessesMax, f.record.GameSessionsMax); concurrent(q.Runtime) > most {
+		if err := runnable(f.record, q.Runtime); err != nil {
+			return fleetChange{}, err
+		}
+		if most := max(c.o.ProcessesMax, f.record.GameSessionsMax, concurrent(f.record.Runtime)); concurrent(q.Runtime) > most {
 			return fleetChange{}, messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
 		}
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() {
@@ -235,6 +238,24 @@ func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messa
 			}
 		}}, nil
 	})
+}
+
+// runnable returns an error if a fleet with a Server cannot have a runtime configuration. Only the operator says what
+// runs on the hosts, so nothing but numbers and times may change.
+func runnable(f *messages.Fleet, rc messages.RuntimeConfiguration) error {
+	s := f.Server
+	if s == nil {
+		return nil
+	}
+	for _, p := range rc.Processes {
+		if p.LaunchPath != s.Path || p.Parameters != s.Parameters() {
+			return messages.Errorf(messages.InvalidRequest, "fleet %s runs %s %s, which its operator has configured: LaunchPath and Parameters cannot be changed", f.ID, s.Path, s.Parameters())
+		}
+	}
+	if ports, need := s.Ports(), concurrent(rc)*len(f.Locations); ports > 0 && need > ports {
+		return messages.Errorf(messages.InvalidRequest, "fleet %s has %d ports, and %d processes need one each", f.ID, ports, need)
+	}
+	return nil
 }
 
 // onDeleteFleet ends the game sessions of a fleet. The fleet is TERMINATED when all of them have ended.

@@ -152,6 +152,8 @@ func (c *Catalog) Revive() {
 		case f.record.Status == messages.FleetTerminated:
 		case f.record.Status == messages.FleetDeleting:
 			c.o.Listener.FleetClosed(f.record)
+		case f.record.Server != nil:
+			c.open(f)
 		case f.record.ScriptID == "":
 		case c.scripts[f.record.ScriptID] == nil:
 			f.events.add(c.context.Now(), EventNotRunnable, c.noScript(f.record.ScriptID).Error()+": delete the fleet, and create it again with another script")

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/child"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/messages/counters"
@@ -43,10 +44,10 @@ const (
 	memoryOfNode = 96 << 20 // memory of the node process itself, in addition to that of the script
 )
 
-// child is one process, with the game sessions in it, and the communication between it and them. Its
+// process is one Node.js process, with the game sessions in it, and the communication between it and them. Its
 // goroutines are: run, which alone starts the process, kills it and waits for its end; a writer; a reader; and
 // one for each output stream. The actors of the game sessions are none of them.
-type child struct {
+type process struct {
 	p        *Program
 	number   int    // among the program's processes
 	metadata string // directory of the fleet's metadata file, the same for all of its game sessions
@@ -72,14 +73,14 @@ type printed struct {
 	text   string
 }
 
-func newChild(p *Program, number int, metadata string, count *counters.Set) *child {
-	return &child{p: p, number: number, metadata: metadata, count: count, closing: make(chan struct{}), kills: make(chan string, 1),
+func newProcess(p *Program, number int, metadata string, count *counters.Set) *process {
+	return &process{p: p, number: number, metadata: metadata, count: count, closing: make(chan struct{}), kills: make(chan string, 1),
 		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: cpuWindow}, games: make(map[uint32]*handler)}
 }
 
 // join makes h a game session of the process, and loads its script. It returns false if the process takes no
 // more game sessions.
-func (c *child) join(h *handler, load []byte) bool {
+func (c *process) join(h *handler, load []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.full || len(c.games) >= c.p.perProcess || int(c.last) >= c.p.perProcess*servedMax {
@@ -94,7 +95,7 @@ func (c *child) join(h *handler, load []byte) bool {
 }
 
 // leave removes a game session that has ended. Without game sessions the process is killed.
-func (c *child) leave(h *handler) {
+func (c *process) leave(h *handler) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.games, h.number)
@@ -109,7 +110,7 @@ func (c *child) leave(h *handler) {
 
 // print logs a line of output. Nobody knows which of several game sessions has printed it, so the last lines
 // of their process are logged when it ends.
-func (c *child) print(level script.Level, stream string, _ int, text string) {
+func (c *process) print(level script.Level, stream, text string) {
 	text = strings.ReplaceAll(text, c.p.files.game, bundle.Root)
 	c.mu.Lock()
 	if c.p.perProcess > 1 {
@@ -127,7 +128,7 @@ func (c *child) print(level script.Level, stream string, _ int, text string) {
 }
 
 // kill requests the end of the process. The first reason wins.
-func (c *child) kill(why string) {
+func (c *process) kill(why string) {
 	select {
 	case c.kills <- why:
 	default:
@@ -136,14 +137,14 @@ func (c *child) kill(why string) {
 
 // put sends a frame that fill completes. If the error is errTooLong or errFull, the frame was not sent. After
 // errFull the process is killed.
-func (c *child) put(game uint32, k toChild, fill func(f *frame)) error {
+func (c *process) put(game uint32, k toChild, fill func(f *frame)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.send(game, k, fill)
 }
 
 // send is put for a caller that holds the lock.
-func (c *child) send(game uint32, k toChild, fill func(f *frame)) error {
+func (c *process) send(game uint32, k toChild, fill func(f *frame)) error {
 	err := c.queue.put(game, k, fill)
 	switch err {
 	case nil:
@@ -155,7 +156,7 @@ func (c *child) send(game uint32, k toChild, fill func(f *frame)) error {
 }
 
 // run is the life of the process. At its end, all of its game sessions end.
-func (c *child) run() {
+func (c *process) run() {
 	c.mu.Lock()
 	c.full = len(c.games) == 0 // the game session has ended before the start
 	none := c.full
@@ -195,7 +196,7 @@ func (p *pipes) each(f func(*os.File)) {
 }
 
 // command creates the process, without starting it, and its pipes. far has the child's ends.
-func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
+func (c *process) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	flags := []string{"--no-warnings"} // the shim logs the warnings
 	if max := c.p.limits.MemoryMax; max > 0 {
 		flags = append(flags, fmt.Sprintf("--max-old-space-size=%d", (max+1<<20-1)>>20))
@@ -210,11 +211,7 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	}
 	cmd = exec.Command(c.p.binary, flags...)
 	cmd.Dir = c.p.files.game
-	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",
-		"HOME=" + c.p.files.game, "NODE_ENV=production"}
-	if zone, ok := os.LookupEnv("TZ"); ok { // scripts see the host's time zone
-		cmd.Env = append(cmd.Env, "TZ="+zone)
-	}
+	cmd.Env = append(child.Environment(filepath.Dir(c.p.binary)), "HOME="+c.p.files.game, "NODE_ENV=production")
 	pipe := func(r, w **os.File) {
 		if err == nil {
 			*r, *w, err = os.Pipe()
@@ -229,13 +226,13 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 }
 
 // live starts the process, waits for its end, and returns why it ended.
-func (c *child) live() (why string, err error) {
+func (c *process) live() (why string, err error) {
 	closeFile := func(f *os.File) { _ = f.Close() }
 	cmd, host, far, err := c.command()
 	defer host.each(closeFile)
-	var serial int
+	var p *child.Process
 	if err == nil {
-		serial, err = c.p.keeper.start(start{cmd: cmd, o: &c.p.o, memoryMax: c.p.limits.MemoryMax, use: c.use})
+		p, err = c.p.keeper.Start(child.Start{Cmd: cmd, User: c.p.o.user(), Limits: c.p.childLimits(), Use: c.use})
 	}
 	far.each(closeFile)
 	if err != nil {
@@ -245,13 +242,18 @@ func (c *child) live() (why string, err error) {
 	count.ScriptProcesses.Add(1)
 	defer count.ScriptProcesses.Add(-1)
 	var all sync.WaitGroup
-	stderr := &lines{stream: "stderr", level: script.LevelError, write: c.print, dropped: &count.LogLinesDropped}
-	stdout := &lines{stream: "stdout", level: script.LevelInfo, write: c.print, dropped: &count.LogLinesDropped}
+	stderr, stdout := c.lines("stderr", script.LevelError), c.lines("stdout", script.LevelInfo)
+	fatal := "" // last line that reports a fatal error of node itself
+	stderr.Seen = func(text string) {
+		if strings.HasPrefix(text, "FATAL ERROR:") {
+			fatal = text
+		}
+	}
 	all.Go(func() { c.queue.run(host.in, c.p.pace()) })
 	all.Go(func() { c.read(host.out) })
-	all.Go(func() { stdout.run(host.stdout) })
-	all.Go(func() { stderr.run(host.stderr) })
-	why = c.watch(cmd, serial)
+	all.Go(func() { stdout.Run(host.stdout) })
+	all.Go(func() { stderr.Run(host.stderr) })
+	why = c.watch(p)
 	c.queue.close()
 	closeFile(host.in)
 	host.each(func(f *os.File) { _ = f.SetReadDeadline(time.Now().Add(drainTime)) })
@@ -263,39 +265,39 @@ func (c *child) live() (why string, err error) {
 	all.Wait()
 	switch {
 	case why != "":
-	case stderr.fatal != "":
-		why = fmt.Sprintf("node ended (%v): %s", cmd.ProcessState, stderr.fatal)
+	case fatal != "":
+		why = fmt.Sprintf("node ended (%v): %s", cmd.ProcessState, fatal)
 	default:
 		why = fmt.Sprintf("node ended (%v)", cmd.ProcessState)
 	}
 	return why, nil
 }
 
+// lines returns the reader of one stream.
+func (c *process) lines(stream string, level script.Level) *child.Lines {
+	return &child.Lines{
+		Write:   func(text string) { c.print(level, stream, text) },
+		LeftOut: func(text string) { c.print(script.LevelWarn, stream, text) },
+		Dropped: &c.count.LogLinesDropped,
+	}
+}
+
 // watch waits for the end of the process, and kills it if requested. In that case it returns the reason.
-func (c *child) watch(cmd *exec.Cmd, serial int) (why string) {
-	gone := make(chan struct{})
-	go func() {
-		awaitEnd(cmd)
-		close(gone)
-	}()
-	pid := cmd.Process.Pid
+func (c *process) watch(p *child.Process) (why string) {
 	ticker := time.NewTicker(c.watchdog.every())
 	defer ticker.Stop()
 	closing, kills := c.closing, c.kills
 	for {
 		select {
-		case <-gone:
-			killGroup(pid) // kill the processes that the child has started
-			killMarked(c.p.keeper.tag, serial)
-			c.p.keeper.ended(serial)
-			reap(cmd)
+		case <-p.Gone():
+			p.Bury()
 			return why
 		case <-closing:
 			closing, kills = nil, nil
-			killGroup(pid)
+			p.Kill()
 		case why = <-kills:
 			kills = nil
-			killGroup(pid)
+			p.Kill()
 		case <-ticker.C:
 			if kills != nil { // otherwise the process is already being killed
 				c.look()
@@ -304,7 +306,7 @@ func (c *child) watch(cmd *exec.Cmd, serial int) (why string) {
 	}
 }
 
-func (c *child) look() {
+func (c *process) look() {
 	c.mu.Lock()
 	stuck, ask := c.watchdog.look(time.Now())
 	c.mu.Unlock()
@@ -320,22 +322,22 @@ func (c *child) look() {
 }
 
 // use checks the resource usage of the child's processes against the limits. The keeper calls it.
-func (c *child) use(u usage) {
-	cpu := c.cpu.add(time.Now(), u.cpu)
+func (c *process) use(u child.Usage) {
+	cpu := c.cpu.add(time.Now(), u.CPU)
 	memory, most := c.p.limits.MemoryMax, c.p.bounds
 	switch {
-	case memory > 0 && u.rss > memory+memoryOfNode:
-		c.kill(fmt.Sprintf("the script takes %d MiB of memory, more than %d MiB", (u.rss-memoryOfNode)>>20, memory>>20))
+	case memory > 0 && u.RSS > memory+memoryOfNode:
+		c.kill(fmt.Sprintf("the script takes %d MiB of memory, more than %d MiB", (u.RSS-memoryOfNode)>>20, memory>>20))
 	case cpu > most.cpu:
 		c.kill(fmt.Sprintf("the script took %v of processor time within %v, more than %v", cpu.Round(10*time.Millisecond), cpuWindow, most.cpu))
-	case u.processes > most.processes:
-		c.kill(fmt.Sprintf("the script has %d processes, more than %d", u.processes, most.processes))
+	case u.Processes > most.processes:
+		c.kill(fmt.Sprintf("the script has %d processes, more than %d", u.Processes, most.processes))
 	}
 }
 
 // read reads frames from the child and passes them to the game sessions. It continues when all of them have
 // handled theirs; so the child has to wait, which limits its output.
-func (c *child) read(r io.Reader) {
+func (c *process) read(r io.Reader) {
 	buf := make([]byte, 0, readMin)
 	var list []fields
 	var busy []*handler
@@ -371,7 +373,7 @@ func (c *child) read(r io.Reader) {
 
 // sort passes acknowledgements to the watchdog, and appends the other frames to the batches of their game
 // sessions, which it returns.
-func (c *child) sort(list []fields, busy []*handler) ([]*handler, error) {
+func (c *process) sort(list []fields, busy []*handler) ([]*handler, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/child"
 	"troupe/actors/script"
 	"troupe/actors/script/realtime"
 	"troupe/messages"
@@ -46,13 +47,13 @@ func sweep(dir string) {
 			continue
 		}
 		root := filepath.Join(dir, e.Name())
-		left := savedTag(filepath.Join(root, lockName))
+		left := child.SavedTag(filepath.Join(root, lockName))
 		if left == 0 && time.Since(info.ModTime()) < sweepAge {
 			continue
 		}
 		if held, err := lock(filepath.Join(root, lockName)); err == nil {
 			if left != 0 {
-				killMarked(left, 0)
+				child.KillMarked(left, 0)
 			}
 			(&files{root: root, lock: held}).remove()
 		}
@@ -61,7 +62,7 @@ func sweep(dir string) {
 
 // unpack writes the files of a version to a new directory in dir. If foreign is true, other users can read
 // them.
-func unpack(dir, version string, all map[string][]byte, t tag, foreign bool) (f *files, err error) {
+func unpack(dir, version string, all map[string][]byte, t child.Tag, foreign bool) (f *files, err error) {
 	root, err := os.MkdirTemp(dir, rootPrefix)
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func unpack(dir, version string, all map[string][]byte, t tag, foreign bool) (f 
 		}
 	}()
 	if f.lock, _ = lock(filepath.Join(root, lockName)); f.lock != nil { // without lock support, sweep removes nothing
-		t.save(f.lock)
+		t.Save(f.lock)
 	}
 	if foreign {
 		if err := os.Chmod(root, 0o755); err != nil {

@@ -15,7 +15,7 @@ import (
 type handler struct {
 	p       *Program
 	process script.Process
-	child   *child              // set when the script is being loaded
+	child   *process            // set when the script is being loaded
 	number  uint32              // of the game session in the child
 	do      func(f func()) bool // script.Session.Do
 	session script.Session
@@ -84,7 +84,7 @@ func (h *handler) Close() {
 
 // enter gives the game session its place in a child. It returns false if the game session has ended. It is
 // safe for concurrent use with Close and say.
-func (h *handler) enter(c *child, number uint32) bool {
+func (h *handler) enter(c *process, number uint32) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.ended {

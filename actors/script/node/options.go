@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+
+	"troupe/actors/child"
 )
 
 // ErrMissing is the error for a machine without Node.js.
@@ -17,10 +19,22 @@ type Options struct {
 	UID, GID uint32 // the user that scripts run as, if the host may change users; 0 means the host's own user
 }
 
-const nice = 5 // added to the nice value of scripts, so that the host's own work has priority
+// user returns the user that scripts run as.
+func (o *Options) user() child.User { return child.User{UID: o.UID, GID: o.GID} }
 
-// otherUser reports whether scripts run as a different user than the host.
-func (o *Options) otherUser() bool { return o.UID != 0 || o.GID != 0 }
+const (
+	nice      = 5         // added to the nice value of scripts, so that the host's own work has priority
+	filesMax  = 1024      // maximum number of open files of each process of a script
+	dataSlack = 512 << 20 // memory that a node process may map in addition to the script's limit
+)
+
+func (p *Program) childLimits() child.Limits {
+	l := child.Limits{Nice: nice, FilesMax: filesMax}
+	if max := p.limits.MemoryMax; max > 0 {
+		l.DataMax = uint64(max) + dataSlack
+	}
+	return l
+}
 
 func findNode() (string, error) {
 	if runtime.GOOS == "windows" {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/child"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
@@ -26,11 +27,11 @@ type Program struct {
 	binary      string
 	o           Options
 	files       *files
-	keeper      *keeper
+	keeper      *child.Keeper
 
 	mu       sync.Mutex
 	closed   bool
-	children []*child          // the processes that have not ended, in order of their start
+	children []*process        // the processes that have not ended, in order of their start
 	started  int               // number of processes so far
 	live     sync.WaitGroup    // counts handlers that are not closed and children that have not ended
 	fleets   map[string]string // metadata directories of fleets, by a key made from the fleet's attributes
@@ -66,14 +67,14 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 		return nil, err
 	}
 	sweep(o.Dir)
-	t := newTag(marksGroups(&o))
-	f, err := unpack(o.Dir, b.Version, all, t, o.otherUser())
+	t := child.NewTag(o.user())
+	f, err := unpack(o.Dir, b.Version, all, t, o.user().Other())
 	if err != nil {
 		return nil, fmt.Errorf("unpack version %s: %w", b.Version, err)
 	}
 	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: filepath.Join(f.game, filepath.FromSlash(entry)), maps: maps, perProcess: perProcess, limits: limits, bounds: bounds{15 * time.Second, 16},
-		binary: binary, o: o, files: f, keeper: newKeeper(t), fleets: make(map[string]string), done: make(chan struct{})}
-	go p.keeper.run()
+		binary: binary, o: o, files: f, keeper: child.NewKeeper(t), fleets: make(map[string]string), done: make(chan struct{})}
+	go p.keeper.Run()
 	return p, nil
 }
 
@@ -102,7 +103,7 @@ func (p *Program) Close() {
 	if !closed {
 		go func() {
 			p.live.Wait()
-			p.keeper.stop()
+			p.keeper.Stop()
 			p.files.remove()
 			close(p.done)
 		}()
@@ -131,7 +132,7 @@ func (p *Program) place(h *handler) error {
 		}
 	}
 	p.started++
-	c := newChild(p, p.started, metadata, h.process.Counters)
+	c := newProcess(p, p.started, metadata, h.process.Counters)
 	c.join(h, load)
 	p.children = append(p.children, c)
 	p.live.Go(c.run)
@@ -146,10 +147,10 @@ func (p *Program) pace() time.Duration {
 }
 
 // forget removes a process that has ended.
-func (p *Program) forget(c *child) {
+func (p *Program) forget(c *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.children = slices.DeleteFunc(p.children, func(o *child) bool { return o == c })
+	p.children = slices.DeleteFunc(p.children, func(o *process) bool { return o == c })
 }
 
 // metadata returns the directory with the metadata file of a fleet. It creates the directory on the first

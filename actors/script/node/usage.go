@@ -2,17 +2,6 @@ package node
 
 import "time"
 
-// usage is the resource usage of a child and all its descendants.
-type usage struct {
-	rss       int64         // resident memory in bytes; shared memory is counted once per process
-	cpu       time.Duration // CPU time since their start, including ended children
-	processes int
-}
-
-func (u usage) plus(v usage) usage {
-	return usage{u.rss + v.rss, u.cpu + v.cpu, u.processes + v.processes}
-}
-
 const cpuWindow = 10 * time.Second // the window in which CPU time is limited
 
 // cpuMeter computes the CPU time used within a time window.

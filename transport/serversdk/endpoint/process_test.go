@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +95,9 @@ type process struct {
 	n    int
 	text chan string // what arrives; closed with the connection
 	code int         // of the close frame; set when text is closed
+
+	pongs atomic.Int32
+	deaf  atomic.Bool // it answers no pings
 }
 
 // dial makes a handshake. status is that of the answer.
@@ -103,6 +107,12 @@ func (w *world) dial(path, query string) (p *process, status int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	return w.shake(nc, path, query)
+}
+
+// shake makes a handshake on a connection.
+func (w *world) shake(nc net.Conn, path, query string) (p *process, status int) {
+	w.t.Helper()
 	fmt.Fprintf(nc, "GET %s?%s HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n",
 		path, query, base64.StdEncoding.EncodeToString([]byte("0123456789abcdef")))
 	in := bufio.NewReader(nc)
@@ -151,7 +161,11 @@ func (p *process) read() {
 		}
 		switch h.Op {
 		case rfc6455.Ping:
-			p.frame(rfc6455.Pong, payload)
+			if !p.deaf.Load() {
+				p.frame(rfc6455.Pong, payload)
+			}
+		case rfc6455.Pong:
+			p.pongs.Add(1)
 		case rfc6455.Close:
 			p.code = 1005
 			if len(payload) >= 2 {

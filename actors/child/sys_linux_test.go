@@ -1,4 +1,4 @@
-package node
+package child
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("1 (a) b) S 1 7 1 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 5 1000 3 18446744073709551615"))
 	f.Add([]byte("1 (z) Z 1 7 1"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if p, ok := parseStat(b); ok && (p.cpu < 0 || p.rss < 0) {
+		if p, ok := parseStat(b); ok && (p.CPU < 0 || p.RSS < 0) {
 			t.Errorf("%+v", p)
 		}
 	})
@@ -26,7 +26,7 @@ func FuzzParseStat(f *testing.F) {
 
 func TestParseStat(t *testing.T) {
 	p, ok := parseStat([]byte("1 (a) b) S 1 7 1 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 5 1000 3 18446744073709551615"))
-	if !ok || p.group != 7 || p.cpu != 2*time.Second || p.rss != 3*int64(os.Getpagesize()) {
+	if !ok || p.group != 7 || p.CPU != 2*time.Second || p.RSS != 3*int64(os.Getpagesize()) {
 		t.Errorf("%+v, %v", p, ok)
 	}
 	if _, ok := parseStat([]byte("1 (z) Z 1 7 1 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 5 1000 3 18446744073709551615")); ok {
@@ -37,15 +37,15 @@ func TestParseStat(t *testing.T) {
 // On a busy machine, the keeper has to wait for a processor while it samples. It must still sample as often.
 func TestABusyMachineIsNoReasonToWatchLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKeeper(newTag(false))
-		k.launch = func(start, tag, int) (pid int, err error) { return 1, nil }
-		k.sample = func(tag) (marked, groups map[int]usage) {
+		k := NewKeeper(newTag(false))
+		k.launch = func(Start, Tag, int) (pid int, err error) { return 1, nil }
+		k.sample = func(Tag) (marked, groups map[int]Usage) {
 			time.Sleep(time.Second)
 			return nil, nil
 		}
-		go k.run()
+		go k.Run()
 		samples := make(chan time.Time, 100)
-		serial, err := k.start(start{use: func(usage) { samples <- time.Now() }})
+		serial, err := k.start(Start{Use: func(Usage) { samples <- time.Now() }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestABusyMachineIsNoReasonToWatchLess(t *testing.T) {
 			t.Errorf("three samples took %v", d)
 		}
 		k.ended(serial)
-		k.stop()
+		k.Stop()
 	})
 }
 
@@ -67,14 +67,14 @@ func TestAMarkIsOfOneProgramAndChild(t *testing.T) {
 	one, two := newTag(false), newTag(false)
 	var all []*exec.Cmd
 	for _, m := range []struct {
-		tag    tag
+		tag    Tag
 		serial int
 	}{{one, 7}, {one, 8}, {two, 7}} {
 		cmd := exec.CommandContext(t.Context(), "sleep", "1000")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		tame(cmd.Process.Pid, 0, m.tag, m.serial)
+		tame(cmd.Process.Pid, Limits{}, m.tag, m.serial)
 		if got := m.tag.marked(cmd.Process.Pid); got != m.serial {
 			t.Errorf("marked %d, want %d", got, m.serial)
 		}
@@ -91,7 +91,7 @@ func TestAMarkIsOfOneProgramAndChild(t *testing.T) {
 		serial int
 		want   [3]bool
 	}{{9, [3]bool{true, true, true}}, {7, [3]bool{false, true, true}}, {0, [3]bool{false, false, true}}} {
-		killMarked(one, k.serial)
+		KillMarked(one, k.serial)
 		for until := time.Now().Add(time.Minute); lives() != k.want; time.Sleep(time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatalf("after the end of %d: alive %v, want %v", k.serial, lives(), k.want)

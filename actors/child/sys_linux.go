@@ -1,4 +1,4 @@
-package node
+package child
 
 import (
 	"bytes"
@@ -17,10 +17,13 @@ const watches = true // sample works on this system
 
 // attributes makes a process the leader of its own group. The kernel kills it when the thread that started it
 // ends, and so when the host ends.
-func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
+func attributes(s *Start, t Tag, serial int) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if o.otherUser() {
-		a.Credential = &syscall.Credential{Uid: o.UID, Gid: o.GID}
+	if s.Cgroup != nil {
+		a.UseCgroupFD, a.CgroupFD = true, int(s.Cgroup.Fd())
+	}
+	if s.User.Other() {
+		a.Credential = &syscall.Credential{Uid: s.User.UID, Gid: s.User.GID}
 		if t&groupsTag != 0 {
 			a.Credential.Groups = []uint32{tagGroups | uint32(t), serialGroups | uint32(serial)}
 		}
@@ -31,18 +34,22 @@ func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
 // tame sets the limits of a process that has just been started, which also apply to its descendants. Errors
 // are ignored, because sample watches the usage anyway. RLIMIT_NPROC is not used: it would count all
 // processes and threads of the user, including the host's.
-func tame(pid int, memoryMax int64, t tag, serial int) {
-	_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
+func tame(pid int, l Limits, t Tag, serial int) {
+	if l.Nice != 0 {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, l.Nice)
+	}
 	limit := func(what int, n uint64) { _ = unix.Prlimit(pid, what, &unix.Rlimit{Cur: n, Max: n}, nil) }
 	limit(unix.RLIMIT_CORE, 0)
-	limit(unix.RLIMIT_NOFILE, filesMax)
+	if l.FilesMax > 0 {
+		limit(unix.RLIMIT_NOFILE, l.FilesMax)
+	}
 	if t&groupsTag == 0 {
 		limit(unix.RLIMIT_LOCKS, limitOf(t)|uint64(serial))
 	}
-	if memoryMax > 0 { // catches memory that grows faster than sample can notice
-		limit(unix.RLIMIT_DATA, uint64(memoryMax)+dataSlack)
+	if l.DataMax > 0 {
+		limit(unix.RLIMIT_DATA, l.DataMax)
 	}
-	// If the system runs out of memory, scripts are killed before the host.
+	// If the system runs out of memory, children are killed before the host.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 }
 
@@ -58,11 +65,11 @@ const (
 	serialGroups = 0xff << serialBits
 )
 
-func limitOf(t tag) uint64 { return limitBase | uint64(t)<<serialBits }
+func limitOf(t Tag) uint64 { return limitBase | uint64(t)<<serialBits }
 
 // marked returns the serial number of the child from which process pid descends, if the child belongs to t's
 // program. Otherwise it returns 0.
-func (t tag) marked(pid int) int {
+func (t Tag) marked(pid int) int {
 	if t&groupsTag == 0 {
 		var limit unix.Rlimit
 		if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit) != nil || limit.Max>>serialBits != limitOf(t)>>serialBits {
@@ -89,17 +96,12 @@ func (t tag) marked(pid int) int {
 
 // marksGroups reports whether children are marked by groups. That is the case if they run as another user,
 // except in a user namespace, which does not map these group numbers.
-func marksGroups(o *Options) bool {
+func marksGroups(u User) bool {
 	var inside, outside, count uint64
 	text, _ := os.ReadFile("/proc/self/gid_map")
 	_, _ = fmt.Sscan(string(text), &inside, &outside, &count)
-	return o.otherUser() && count == 1<<32-1
+	return u.Other() && count == 1<<32-1
 }
-
-const (
-	filesMax  = 1024      // maximum number of open files of each process of a script
-	dataSlack = 512 << 20 // memory that a node process may map in addition to the script's limit
-)
 
 // awaitEnd waits until a process has ended. The kernel does not reuse its process ID and process group ID
 // until reap is called.
@@ -114,10 +116,10 @@ func awaitEnd(cmd *exec.Cmd) {
 
 func reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+func signalGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
 
-// killMarked kills the descendants of one child of t's program, or of all its children if serial is 0.
-func killMarked(t tag, serial int) {
+// KillMarked kills the descendants of one child of t's Keeper, or of all its children if serial is 0.
+func KillMarked(t Tag, serial int) {
 	killed := make(map[int]bool)
 	for again := true; again; { // repeat for processes that were started meanwhile
 		again = false
@@ -150,20 +152,20 @@ func processes() []int {
 }
 
 // sample reads the resource usage of the system's processes. It sums the usage by serial number for
-// descendants of t's program, and by process group for other processes. Zombies are left out.
-func sample(t tag) (marked, groups map[int]usage) {
-	marked, groups = make(map[int]usage), make(map[int]usage)
+// descendants of t's Keeper, and by process group for other processes. Zombies are left out.
+func sample(t Tag) (marked, groups map[int]Usage) {
+	marked, groups = make(map[int]Usage), make(map[int]Usage)
 	for _, pid := range processes() {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
 			continue // the process has ended
 		}
 		if p, ok := parseStat(stat); ok {
-			p.processes = 1
+			p.Processes = 1
 			if serial := t.marked(pid); serial != 0 {
-				marked[serial] = marked[serial].plus(p.usage)
+				marked[serial] = marked[serial].Plus(p.Usage)
 			} else {
-				groups[p.group] = groups[p.group].plus(p.usage)
+				groups[p.group] = groups[p.group].Plus(p.Usage)
 			}
 		}
 	}
@@ -179,7 +181,7 @@ func threadTime() time.Duration {
 
 type processStat struct {
 	group int
-	usage
+	Usage
 }
 
 // parseStat parses /proc/PID/stat (proc_pid_stat(5)). It returns false for a zombie or invalid data.
@@ -200,7 +202,7 @@ func parseStat(b []byte) (p processStat, ok bool) {
 	ok = true
 	p.group = int(number(5))
 	const ticksPerSecond = 100 // USER_HZ on all architectures that Go supports
-	p.cpu = time.Duration(number(14)+number(15)+number(16)+number(17)) * (time.Second / ticksPerSecond)
-	p.rss = number(24) * int64(os.Getpagesize())
-	return p, ok && p.cpu >= 0 && p.rss >= 0
+	p.CPU = time.Duration(number(14)+number(15)+number(16)+number(17)) * (time.Second / ticksPerSecond)
+	p.RSS = number(24) * int64(os.Getpagesize())
+	return p, ok && p.CPU >= 0 && p.RSS >= 0
 }

@@ -1,4 +1,4 @@
-package node
+package child
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-
-	"troupe/actors/script"
 )
 
 const (
@@ -21,22 +19,22 @@ const (
 	tailMax        = 10 // when the stream ends, up to this many of the dropped last lines are logged after all
 )
 
-// lines logs the output of a child on one stream to the game session's log.
-type lines struct {
-	stream  string // name of the stream, used as the source of the lines
-	level   script.Level
-	write   func(level script.Level, file string, row int, text string)
-	dropped *atomic.Int64 // total number of dropped lines
-	limiter *rate.Limiter
+// Lines reads the output of a child on one stream, line by line.
+type Lines struct {
+	Write   func(text string) // gets each line that is not dropped
+	LeftOut func(text string) // gets what to say about dropped lines
+	Seen    func(text string) // gets each line before Write; nil: nobody asks
+	Dropped *atomic.Int64     // total number of dropped lines
 
-	gap   int      // lines dropped since the last logged line
-	tail  []string // the last of the dropped lines
-	fatal string   // last line that reports a fatal error of node itself
+	limiter *rate.Limiter
+	gap     int      // lines dropped since the last written line
+	tail    []string // the last of the dropped lines
 }
 
-func (l *lines) run(r io.Reader) {
+// Run reads until r ends.
+func (l *Lines) Run(r io.Reader) {
 	l.limiter = rate.NewLimiter(linesPerSecond, linesBurst)
-	buf := make([]byte, 0, lineMax)
+	buf := make([]byte, 0, 256)
 	chunk := make([]byte, 4<<10)
 	for {
 		n, err := r.Read(chunk)
@@ -59,18 +57,18 @@ func (l *lines) run(r io.Reader) {
 	l.end()
 }
 
-func (l *lines) line(b []byte) {
+func (l *Lines) line(b []byte) {
 	b = bytes.TrimRight(b, "\r")
 	text := string(bytes.ToValidUTF8(b, []byte("\ufffd")))
 	if len(b) >= lineMax {
 		text += " ..."
 	}
-	if bytes.HasPrefix(b, []byte("FATAL ERROR:")) {
-		l.fatal = text
+	if l.Seen != nil {
+		l.Seen(text)
 	}
 	if !l.limiter.AllowN(time.Now(), 1) {
 		l.gap++
-		l.dropped.Add(1)
+		l.Dropped.Add(1)
 		if l.tail = append(l.tail, text); len(l.tail) > tailMax {
 			l.tail = slices.Delete(l.tail, 0, 1)
 		}
@@ -80,19 +78,19 @@ func (l *lines) line(b []byte) {
 		l.leftOut(l.gap)
 		l.gap, l.tail = 0, l.tail[:0]
 	}
-	l.write(l.level, l.stream, 0, text)
+	l.Write(text)
 }
 
-func (l *lines) leftOut(n int) {
-	l.write(script.LevelWarn, l.stream, 0, fmt.Sprintf("%d lines are left out: a script may print %d per second", n, linesPerSecond))
+func (l *Lines) leftOut(n int) {
+	l.LeftOut(fmt.Sprintf("%d lines are left out: a process may print %d per second", n, linesPerSecond))
 }
 
-// end logs the last lines if they were dropped, because they may tell why the process ended.
-func (l *lines) end() {
+// end writes the last lines if they were dropped, because they may tell why the process ended.
+func (l *Lines) end() {
 	if left := l.gap - len(l.tail); left > 0 {
 		l.leftOut(left)
 	}
 	for _, text := range l.tail {
-		l.write(l.level, l.stream, 0, text)
+		l.Write(text)
 	}
 }

@@ -1,0 +1,179 @@
+package launch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/messages"
+)
+
+// groups makes control groups of version 2 for processes with limits. The zero value is ready for use.
+type groups struct {
+	mu   sync.Mutex
+	root string // folder of the groups; empty until the first is made; guarded by mu
+	err  error  // why there are none; guarded by mu
+	last int    // number of the newest group; guarded by mu
+}
+
+const (
+	cgroupRoot = "/sys/fs/cgroup"
+	ownCgroup  = "/proc/self/cgroup"
+	cpuPeriod  = 100_000 // microseconds
+)
+
+// group is the control group of one process. A nil group is that of the host.
+type group struct {
+	dir  string
+	open *os.File
+}
+
+// take makes a group for a process, or returns nil if it has no limits.
+func (g *groups) take(of *messages.GameServer) (*group, error) {
+	if of.MemoryMax == 0 && of.CPUs == 0 {
+		return nil, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.root == "" && g.err == nil {
+		text, err := os.ReadFile(ownCgroup)
+		if err == nil {
+			g.root, err = makeRoot(cgroupRoot, text, os.Getpid())
+		}
+		g.err = err
+	}
+	if g.err != nil {
+		return nil, g.err
+	}
+	g.last++
+	return makeGroup(filepath.Join(g.root, strconv.Itoa(g.last)), of)
+}
+
+// makeRoot makes the folder for groups beside the host's own, whose contents of /proc/self/cgroup are given. A group may
+// not have both processes and groups with limits. So if the host is alone in its group, it moves into one within it.
+func makeRoot(mount string, own []byte, pid int) (string, error) {
+	path := ""
+	for line := range strings.Lines(string(own)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
+			path = rest
+		}
+	}
+	if path == "" {
+		return "", errors.New("this system has no control groups of version 2")
+	}
+	base := filepath.Join(mount, filepath.FromSlash(path))
+	has, err := os.ReadFile(filepath.Join(base, "cgroup.controllers"))
+	if err != nil {
+		return "", fmt.Errorf("no control groups can be made: %w", err)
+	}
+	for _, c := range []string{"cpu", "memory"} {
+		if !bytes.Contains([]byte(" "+strings.TrimSpace(string(has))+" "), []byte(" "+c+" ")) {
+			return "", fmt.Errorf("the host's control group has no controller %s: with systemd, Delegate=yes", c)
+		}
+	}
+	delegate := func(dir string) error { return write(dir, "cgroup.subtree_control", "+cpu +memory") }
+	if err := delegate(base); err != nil {
+		within := filepath.Join(base, "troupe")
+		if err := os.Mkdir(within, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return "", fmt.Errorf("no control groups can be made: %w", err)
+		}
+		if err := write(within, "cgroup.procs", strconv.Itoa(pid)); err != nil {
+			return "", fmt.Errorf("no control groups can be made: %w", err)
+		}
+		if err := delegate(base); err != nil {
+			return "", fmt.Errorf("no control groups can be made, because other processes are in the host's: %w", err)
+		}
+	}
+	root := filepath.Join(base, "troupe-servers-"+strconv.Itoa(pid))
+	if err := os.Mkdir(root, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("no control groups can be made: %w", err)
+	}
+	return root, delegate(root)
+}
+
+func write(dir, name, text string) error {
+	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
+}
+
+func makeGroup(dir string, of *messages.GameServer) (g *group, err error) {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	g = &group{dir: dir}
+	defer func() {
+		if err != nil {
+			g.remove()
+			g = nil
+		}
+	}()
+	if of.MemoryMax > 0 {
+		if err := write(dir, "memory.max", strconv.FormatInt(of.MemoryMax, 10)); err != nil {
+			return g, err
+		}
+	}
+	if of.CPUs > 0 {
+		if err := write(dir, "cpu.max", fmt.Sprintf("%d %d", int(of.CPUs*cpuPeriod), cpuPeriod)); err != nil {
+			return g, err
+		}
+	}
+	g.open, err = os.Open(dir)
+	return g, err
+}
+
+func (g *group) file() *os.File {
+	if g == nil {
+		return nil
+	}
+	return g.open
+}
+
+// outOfMemory reports whether the kernel has killed a process of the group because of its memory.
+func (g *group) outOfMemory() bool {
+	if g == nil {
+		return false
+	}
+	events, _ := os.ReadFile(filepath.Join(g.dir, "memory.events"))
+	return oomKills(events) > 0
+}
+
+// oomKills returns the field oom_kill of memory.events.
+func oomKills(events []byte) (n int64) {
+	for line := range strings.Lines(string(events)) {
+		if number, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			n, _ = strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		}
+	}
+	return n
+}
+
+// remove kills what is left in the group, and removes it.
+func (g *group) remove() {
+	if g == nil {
+		return
+	}
+	if g.open != nil {
+		_ = g.open.Close()
+	}
+	_ = write(g.dir, "cgroup.kill", "1")
+	for range 20 { // its processes may still be ending
+		if os.Remove(g.dir) == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// close removes the folder of the groups.
+func (g *groups) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.root != "" {
+		_ = os.Remove(g.root)
+	}
+}

@@ -1,0 +1,331 @@
+package launch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"troupe/actors/child"
+	"troupe/actors/script"
+	"troupe/actors/serverprocess"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// Options configure a Launcher. They must not change.
+type Options struct {
+	Log      zerolog.Logger
+	Counters *counters.Set
+	// Show says that output of processes without a game session is logged at info level, instead of debug.
+	Show bool
+	// Compute is the name of this host as a compute of its fleets, in their home location.
+	Compute string
+	// Authorize makes this host a compute of a fleet, unless it is one, and returns a token for its processes and the URL of
+	// the endpoint. It may be slow. Any goroutine may call it.
+	Authorize func(ctx context.Context, f messages.FleetID, location, compute string) (Access, error)
+	// Tell sends a message of this package to the owner of the processes. It must not block. Any goroutine may call it.
+	Tell func(msg any)
+}
+
+// Access is what a process needs to connect.
+type Access struct{ URL, Token string }
+
+// Key identifies a process.
+type Key struct {
+	Fleet            messages.FleetID
+	Compute, Process string
+}
+
+// Messages to the owner of the processes.
+type (
+	// Exited says that a process has ended. What the endpoint knows of it ends, without a fleet event of its own.
+	Exited struct{ Key Key }
+	// Ask asks for TerminateProcess to a process.
+	Ask struct{ Key Key }
+	// Event is a fleet event.
+	Event struct {
+		Fleet      messages.FleetID
+		Code, Text string
+	}
+	// Runs says that a process of a fleet is ready. Fails says that one has failed, and that none was ever ready.
+	Runs  struct{ Fleet messages.FleetID }
+	Fails struct{ Fleet messages.FleetID }
+)
+
+// Launcher starts the processes of fleets. Its methods never block, except Close; any goroutine may call them.
+type Launcher struct {
+	o      Options
+	own    keeper // of processes that run as the host's user
+	others keeper // of the others, which are marked in another way
+	groups groups
+	ctx    context.Context // of all starts; ends with Close
+	cancel context.CancelFunc
+	wake   chan struct{} // capacity 1
+	done   chan struct{}
+
+	mu    sync.Mutex
+	inbox []func() // guarded by mu; what the loop does next. Bounded by the number of fleets and processes, because each causes few
+
+	// The following belong to the loop.
+	pools    map[place]*placed
+	children map[string]*server // by process id
+	old      []*placed          // pools of earlier configurations, until their last process has ended
+	closing  bool
+	live     sync.WaitGroup // the servers' goroutines
+	once     sync.Once
+}
+
+// place is where a pool is.
+type place struct {
+	fleet    messages.FleetID
+	location string
+}
+
+// placed is a pool with what its processes run.
+type placed struct {
+	*pool
+	place
+	compute string
+	of      *messages.GameServer
+	warned  bool // it was said that a limit is not kept
+}
+
+// New returns a Launcher without fleets.
+func New(o Options) *Launcher {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &Launcher{
+		o: o, others: keeper{user: child.User{UID: 1}}, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		pools: make(map[place]*placed), children: make(map[string]*server),
+	}
+	go l.loop()
+	return l
+}
+
+// do has f called by the loop.
+func (l *Launcher) do(f func()) {
+	l.mu.Lock()
+	l.inbox = append(l.inbox, f)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Launcher) loop() {
+	defer close(l.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.wake:
+		case <-timer.C:
+		}
+		l.mu.Lock()
+		work := l.inbox
+		l.inbox = nil
+		l.mu.Unlock()
+		for _, f := range work {
+			f()
+		}
+		now := time.Now()
+		l.each(func(p *placed) { l.carry(p, p.tick(now)) })
+		l.old = slices.DeleteFunc(l.old, func(p *placed) bool { return len(p.all) == 0 })
+		if l.closing && len(l.children) == 0 {
+			return
+		}
+		var due time.Time
+		l.each(func(p *placed) {
+			if at := p.due(); !at.IsZero() && (due.IsZero() || at.Before(due)) {
+				due = at
+			}
+		})
+		timer.Stop()
+		if !due.IsZero() {
+			timer.Reset(max(0, time.Until(due)))
+		}
+	}
+}
+
+// each calls f with all pools, in order.
+func (l *Launcher) each(f func(*placed)) {
+	for _, p := range l.old {
+		f(p)
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(l.pools), place.compare) {
+		f(l.pools[at])
+	}
+}
+
+// Configure sets how many processes of a fleet this host runs in each of its locations. Locations that are left out have
+// none. It starts nothing after Close.
+func (l *Launcher) Configure(fleet messages.FleetID, of *messages.GameServer, home string, processes map[string]int) {
+	processes = maps.Clone(processes)
+	l.do(func() {
+		if l.closing {
+			return
+		}
+		now := time.Now()
+		for at, p := range l.pools {
+			if at.fleet == fleet && (!same(p.of, of) || processes[at.location] == 0) {
+				l.carry(p, p.set(0, now))
+				delete(l.pools, at)
+				l.old = append(l.old, p)
+			}
+		}
+		for _, location := range slices.Sorted(maps.Keys(processes)) {
+			at := place{fleet, location}
+			if processes[location] == 0 {
+				continue
+			}
+			p := l.pools[at]
+			if p == nil {
+				compute := l.o.Compute
+				if location != home {
+					compute += "-" + location
+				}
+				p = &placed{newPool(uuid.NewString, of.PortFrom, of.Ports()), at, compute, of, false}
+				l.pools[at] = p
+			}
+			l.carry(p, p.set(processes[location], now))
+		}
+	})
+}
+
+// Report says what state the endpoint knows a process in. dropped says that a Terminated process was ended there by
+// force, so it does not end by itself. Reports about processes of others are ignored.
+func (l *Launcher) Report(k Key, s serverprocess.State, dropped bool) {
+	l.do(func() {
+		if c := l.of(k); c != nil {
+			l.carry(c.in, c.in.report(c.id, s, dropped, time.Now()))
+		}
+	})
+}
+
+// Hosts says which game session a process has: its output goes to sink from now on, which is closed at its end. The sink
+// is closed at once if this Launcher does not run the process.
+func (l *Launcher) Hosts(k Key, sink script.Sink) {
+	l.do(func() {
+		if c := l.of(k); c != nil {
+			c.hosts(sink)
+		} else {
+			sink.Close()
+		}
+	})
+}
+
+func (l *Launcher) of(k Key) *server {
+	if c := l.children[k.Process]; c != nil && c.in.fleet == k.Fleet && c.in.compute == k.Compute {
+		return c
+	}
+	return nil
+}
+
+// Close ends all processes: by SIGTERM, and after a few seconds by SIGKILL. It returns when they are gone. What is told
+// of their ends may be lost then.
+func (l *Launcher) Close() { l.once.Do(l.close) }
+
+func (l *Launcher) close() {
+	l.cancel()
+	l.do(func() {
+		l.closing = true
+		l.each(func(p *placed) { p.want = 0 })
+		for _, c := range l.children {
+			c.stop()
+			time.AfterFunc(closeLimit, c.kill)
+		}
+	})
+	<-l.done
+	l.live.Wait()
+	l.own.stop()
+	l.others.stop()
+	l.groups.close()
+}
+
+const closeLimit = 3 * time.Second // how long processes may take to end at the end of the host
+
+// carry carries out what a pool has decided.
+func (l *Launcher) carry(p *placed, all []action) {
+	for _, a := range all {
+		c := l.children[a.process]
+		switch a.do {
+		case start:
+			l.start(p, a)
+		case ask:
+			l.o.Tell(Ask{c.key()})
+		case stop:
+			c.stop()
+		case kill:
+			c.kill()
+		case event:
+			l.o.Tell(Event{p.fleet, a.code, a.text})
+			l.o.Log.Warn().Str("fleet_id", string(p.fleet)).Str("location", p.location).Str("process_id", a.process).Str("code", a.code).Msg(a.text)
+		case runs:
+			l.o.Tell(Runs{p.fleet})
+		case fails:
+			l.o.Tell(Fails{p.fleet})
+		}
+	}
+}
+
+func (l *Launcher) start(p *placed, a action) {
+	c := newServer(l, p, a.process, a.port)
+	l.children[c.id] = c
+	l.live.Go(func() {
+		e := c.run()
+		l.do(func() { l.exited(c, e) })
+	})
+}
+
+func (l *Launcher) exited(c *server, e exit) {
+	delete(l.children, c.id)
+	c.hosts(nil) // it may have got a game session after its end
+	l.o.Tell(Exited{c.key()})
+	if l.closing {
+		delete(c.in.all, c.id)
+		return
+	}
+	l.carry(c.in, c.in.exited(c.id, e, time.Now()))
+}
+
+func (p place) compare(q place) int {
+	return slices.Compare([]string{string(p.fleet), p.location}, []string{string(q.fleet), q.location})
+}
+
+// same reports whether processes of two configurations do not differ.
+func same(a, b *messages.GameServer) bool {
+	return a.Path == b.Path && slices.Equal(a.Args, b.Args) && slices.Equal(a.Env, b.Env) && a.Dir == b.Dir &&
+		a.PortFrom == b.PortFrom && a.PortTo == b.PortTo && a.User == b.User && a.MemoryMax == b.MemoryMax && a.CPUs == b.CPUs
+}
+
+// keeper is a child.Keeper that is made when it is first used: it has a thread.
+type keeper struct {
+	user child.User
+	mu   sync.Mutex
+	made *child.Keeper // guarded by mu
+}
+
+func (k *keeper) start(s child.Start) (*child.Process, error) {
+	k.mu.Lock()
+	if k.made == nil {
+		k.made = child.NewKeeper(child.NewTag(k.user))
+		go k.made.Run()
+	}
+	made := k.made
+	k.mu.Unlock()
+	return made.Start(s)
+}
+
+// stop must be called when all processes have ended.
+func (k *keeper) stop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.made != nil {
+		k.made.Stop()
+	}
+}

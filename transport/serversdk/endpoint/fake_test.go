@@ -1,0 +1,197 @@
+package endpoint_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/transport/internal/rfc6455"
+	"troupe/transport/serversdk/endpoint"
+	"troupe/transport/transporttest/memnet"
+)
+
+// backend accepts every process. Requests of matchmaking hang until free is closed.
+type backend struct {
+	free  chan struct{}
+	links chan messages.ProcessLink
+	held  chan func(any, error) // replies to SetPlayer; nil: it is answered at once
+	wants int                   // of SetPlayer, so far
+}
+
+func (b *backend) Call(c messages.ProcessCall, reply func(any, error)) {
+	switch c.What.(type) {
+	case messages.OpenProcess:
+		b.links <- c.Link
+	case messages.SetPlayer:
+		b.wants++
+		if b.held != nil {
+			b.held <- reply
+			return
+		}
+	}
+	reply(nil, nil)
+}
+
+func (b *backend) Do(ctx context.Context, q messages.Request) (any, error) {
+	if _, ok := q.(messages.AuthorizeCompute); ok {
+		return messages.ComputeAuth{Token: "t2"}, nil
+	}
+	select {
+	case <-b.free:
+	case <-ctx.Done():
+	}
+	return &messages.Ticket{ID: "t"}, ctx.Err()
+}
+
+// faked runs f with an endpoint and a connected process.
+func faked(t *testing.T, b *backend, f func(b *backend, dial func() *process, link messages.ProcessLink, p *process)) {
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New(1)
+		t.Cleanup(network.Close)
+		on := network.Machine()
+		l, err := on.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.free, b.links = make(chan struct{}), make(chan messages.ProcessLink, 10)
+		e := endpoint.New(endpoint.Options{Backend: b, URL: "wss://sdk.example.test", Account: "000000000000", Region: "us-east-1", Log: zerolog.Nop()})
+		server := &http.Server{Handler: e}
+		go server.Serve(l)
+		t.Cleanup(func() {
+			server.Close()
+			e.Close()
+		})
+		w := &world{t: t, fleet: "fleet-1", token: "t"}
+		dial := func() *process {
+			nc, err := on.DialContext(t.Context(), "tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, status := w.shake(nc, "/any", w.query("p"))
+			if p == nil {
+				t.Fatal(status)
+			}
+			return p
+		}
+		p := dial()
+		f(b, dial, <-b.links, p)
+	})
+}
+
+// SS-41, SS-128: a request that takes long holds back neither heartbeats nor pongs, nor others.
+func TestSlowRequests(t *testing.T) {
+	faked(t, new(backend), func(b *backend, _ func() *process, _ messages.ProcessLink, p *process) {
+		at := time.Now()
+		slow := p.send("StartMatchBackfill", backfill("arn:aws:gamelift:us-east-1::gamesession/fleet-1/g", ""))
+		p.frame(rfc6455.Ping, []byte("x"))
+		p.beat(true)
+		p.call(200, "AcceptPlayerSession", seat("g", "psess-1"))
+		if d := time.Since(at); d > 100*time.Millisecond || p.pongs.Load() != 1 {
+			t.Errorf("%v, %d pongs", d, p.pongs.Load())
+		}
+		close(b.free)
+		if m := p.next(); m.RequestId != slow || m.StatusCode != 200 {
+			t.Error(m.text)
+		}
+	})
+}
+
+// 6.2, 6.3: the requests of a connection are answered in order; a repetition waits for the first one.
+func TestOrder(t *testing.T) {
+	faked(t, &backend{held: make(chan func(any, error), 100)}, func(b *backend, dial func() *process, _ messages.ProcessLink, p *process) {
+		p.sendAs("a", "AcceptPlayerSession", seat("g", "psess-1"))
+		p.sendAs("b", "AcceptPlayerSession", seat("g", "psess-2"))
+		p.sendAs("a", "AcceptPlayerSession", seat("g", "psess-1"))
+		q := dial()
+		q.sendAs("a", "AcceptPlayerSession", seat("g", "psess-1"))
+		p.silent()
+		q.silent()
+		if b.wants != 1 {
+			t.Fatal(b.wants)
+		}
+		(<-b.held)(nil, nil)
+		if m := p.next(); m.RequestId != "a" {
+			t.Error(m.text)
+		}
+		if m := q.next(); m.RequestId != "a" || m.StatusCode != 200 {
+			t.Error(m.text)
+		}
+		p.silent()
+		(<-b.held)(nil, messages.Errorf(messages.InvalidRequest, "no"))
+		if m := p.next(); m.RequestId != "b" || m.StatusCode != 400 || m.ErrorMessage != "no" {
+			t.Error(m.text)
+		}
+		q.sendAs("b", "AcceptPlayerSession", seat("g", "psess-2"))
+		if m := q.next(); m.StatusCode != 400 || b.wants != 2 {
+			t.Error(m.text, b.wants)
+		}
+		time.Sleep(5*time.Minute + time.Second) // D-411
+		q.sendAs("b", "AcceptPlayerSession", seat("g", "psess-2"))
+		(<-b.held)(nil, nil)
+		if m := q.next(); m.StatusCode != 200 || b.wants != 3 {
+			t.Error(m.text, b.wants)
+		}
+		for i := range 66 { // the queue is bounded
+			q.sendAs(strings.Repeat("x", i+1), "RemovePlayerSession", seat("g", "psess-1"))
+		}
+		if m := q.next(); m.StatusCode != 429 {
+			t.Error(m.text)
+		}
+		for range 65 {
+			(<-b.held)(nil, nil)
+			q.next()
+		}
+	})
+}
+
+// SS-124: a push of 1 MB is one text message. SS-13: the members of results and pushes are at top level.
+func TestLargePush(t *testing.T) {
+	faked(t, new(backend), func(_ *backend, _ func() *process, link messages.ProcessLink, p *process) {
+		g := &messages.GameSession{ID: "g", MatchmakerData: strings.Repeat(`{"a":"ü"}`, 40_000), Data: strings.Repeat("<", 262_144)}
+		link.Push(messages.PushGameSession{Session: g})
+		var got struct{ MatchmakerData, GameSessionData string }
+		p.pushed("CreateGameSession", &got)
+		if got.MatchmakerData != g.MatchmakerData || got.GameSessionData != g.Data {
+			t.Error("the push has changed")
+		}
+		link.Push(messages.PushRefresh{})
+		if m := p.next(); m.text != `{"Action":"RefreshConnection","RefreshConnectionEndpoint":"wss://sdk.example.test","AuthToken":"t2"}` {
+			t.Error(m.text)
+		}
+	})
+}
+
+// SS-203: a push to a connection that answers no ping is lost: the connection is dropped. So is that of a process that does
+// not read.
+func TestDeafProcess(t *testing.T) {
+	for name, pushes := range map[string]int{"silent": 1, "slow": 10} {
+		t.Run(name, func(t *testing.T) {
+			faked(t, new(backend), func(_ *backend, _ func() *process, link messages.ProcessLink, p *process) {
+				p.deaf.Store(true)
+				at := time.Now()
+				for range pushes {
+					link.Push(messages.PushGameSession{Session: &messages.GameSession{Data: strings.Repeat("a", 500_000)}})
+				}
+				if code, d := p.ends(), time.Since(at); code != 0 || d > 10*time.Second || pushes == 1 && d != 10*time.Second {
+					t.Errorf("%d after %v", code, d)
+				}
+			})
+		})
+	}
+}
+
+// A client that closes gets its code back.
+func TestCloseByTheProcess(t *testing.T) {
+	faked(t, new(backend), func(_ *backend, _ func() *process, _ messages.ProcessLink, p *process) {
+		p.frame(rfc6455.Close, []byte{0x03, 0xe9})
+		if c := p.ends(); c != 1001 {
+			t.Error(c)
+		}
+	})
+}
