@@ -49,9 +49,9 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.drain.on = true
 	gs.drain.waiting = append(gs.drain.waiting, m.With(new(stage.None)))
 	gs.hosting.Drain()
-	gs.runAllServers()
+	gs.launchAll()
 	for _, e := range gs.order {
-		if !e.runs() || e.server != nil { // game sessions in processes of their own outlive the host (server-sdk.md 12.4)
+		if !e.runs() || e.outlives() { // game sessions in processes of their own outlive the host (server-sdk.md 12.4)
 			continue
 		}
 		// CurrentPlayers does not count a player session that is still being stored. Seats does not count a player that
@@ -83,12 +83,12 @@ func (gs *games) cancelDrain() error {
 	was := gs.drain
 	gs.drain = drain{}
 	for _, e := range gs.order {
-		if e.runs() && e.server == nil {
+		if e.runs() && !e.outlives() {
 			e.ref.Tell(gamesession.EndWhenEmpty{On: e.superseded})
 		}
 	}
 	gs.hosting.Resume()
-	gs.runAllServers()
+	gs.launchAll()
 	gs.news.tell()
 	was.answer(ErrDrainCancelled)
 	return nil
@@ -100,7 +100,7 @@ const drainSpread = 500 * time.Millisecond
 
 func (gs *games) endAll() {
 	gs.drain.ending = true
-	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() || e.server != nil })
+	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() || e.outlives() })
 	for _, e := range live {
 		if len(live) < 100 {
 			gs.terminate(e)

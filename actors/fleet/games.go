@@ -38,7 +38,7 @@ type games struct {
 	restored   restored       // result of restore; used by started
 	unread     store.Unread
 	servers    servers
-	serving    int // number of actors of game sessions in servers
+	serving    int // number of actors of game sessions that outlive this host
 	news       roomNews
 	drain      drain
 	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
@@ -178,12 +178,6 @@ func (gs *games) ask(a stage.Ask) bool {
 		gs.onProcessCall(stage.As(q, a))
 	case gamesession.StorePlayer:
 		gs.onStorePlayer(stage.As(q, a))
-	case AwaitProcessEnd:
-		gs.onAwaitProcessEnd(stage.As(q, a))
-	case EndProcess:
-		gs.onEndProcess(stage.As(q, a))
-	case ExitedProcess:
-		gs.onExitedProcess(stage.As(q, a))
 	case messages.AwaitActivation:
 		gs.onAwaitActivation(stage.As(q, a))
 	case messages.Candidates:
@@ -248,7 +242,7 @@ func (gs *games) receive(msg any) bool {
 	case endOne:
 		gs.terminate(gs.sessions[m.id])
 	default:
-		return gs.launched(msg)
+		return gs.onLaunched(msg)
 	}
 	return true
 }
@@ -332,7 +326,7 @@ func (gs *games) onExited(m stage.Exited) {
 		return
 	}
 	delete(gs.refs, m.Ref)
-	if e.ref = nil; e.server != nil {
+	if e.ref = nil; e.outlives() {
 		gs.serving--
 	}
 	if m.Crash != "" && e.process != nil && e.phase != phaseOver {

@@ -16,8 +16,8 @@ func (gs *games) startLauncher() {
 	gs.launcher = launch.New(o)
 }
 
-// runServers tells the Launcher how many processes of a fleet this host runs.
-func (gs *games) runServers(f *messages.Fleet) {
+// launchServers tells the Launcher how many processes of a fleet this host runs.
+func (gs *games) launchServers(f *messages.Fleet) {
 	if f.Server == nil || gs.launcher == nil {
 		return
 	}
@@ -30,16 +30,22 @@ func (gs *games) runServers(f *messages.Fleet) {
 	gs.launcher.Configure(f.ID, f.Server, f.Locations[0], processes)
 }
 
-// runAllServers is runServers for all fleets, because a drain has begun or ended.
-func (gs *games) runAllServers() {
+// launchAll is launchServers for all fleets, because a drain has begun or ended.
+func (gs *games) launchAll() {
 	for _, f := range gs.catalog.Fleets() {
-		gs.runServers(f)
+		gs.launchServers(f)
 	}
 }
 
-// launched handles what the Launcher tells.
-func (gs *games) launched(msg any) bool {
+// onLaunched handles what the Launcher tells. It returns false for other messages.
+func (gs *games) onLaunched(msg any) bool {
 	switch m := msg.(type) {
+	case launch.Exited: // the Launcher has added the event
+		if p := gs.servers.of[m.Process]; p != nil {
+			gs.carryOut(p, p.machine.Kill(""))
+		}
+	case launch.Ask:
+		gs.onServerEnds(serverEnds{m.Process})
 	case launch.Event:
 		gs.catalog.FleetEvent(m.Fleet, m.Code, m.Text)
 	case launch.Runs:
@@ -51,3 +57,21 @@ func (gs *games) launched(msg any) bool {
 	}
 	return true
 }
+
+// tellLauncher reports the state of a process that the Launcher has started. dropped says that it was ended by force.
+func (gs *games) tellLauncher(p *server, dropped bool) {
+	if gs.launcher != nil && p.compute.Host && p.told != p.machine.State {
+		p.told = p.machine.State
+		gs.launcher.Report(p.id, p.told, dropped)
+	}
+}
+
+// logServer makes the output of a process that the Launcher has started the log of its game session.
+func (gs *games) logServer(p *server, e *entry) {
+	if f := gs.catalog.Fleet(e.fleet.id); gs.launcher != nil && p.compute.Host && f != nil {
+		gs.launcher.Hosts(p.id, gs.logOf(f, e.id)())
+	}
+}
+
+// outlives reports whether a game session goes on when this host ends, because its process does.
+func (e *entry) outlives() bool { return e.server != nil && !e.server.compute.Host }

@@ -17,7 +17,7 @@ func (l listener) VersionRenamed(id messages.ScriptID) { l.hosting.Relabel(id) }
 
 func (l listener) FleetChanged(f *messages.Fleet) {
 	l.hosting.Changed(f)
-	l.games.runServers(f)
+	l.games.launchServers(f)
 }
 
 func (l listener) FleetConfigured(f *messages.Fleet) {

@@ -48,7 +48,8 @@ type server struct {
 	held     []serverprocess.Effect // effects of Host, until the game session is durable
 	place    int                    // index in the list of free processes, plus 1; 0 if it is not in it
 	wake     *stage.Timer
-	wakes    time.Time // when wake fires; zero if it is not set
+	wakes    time.Time           // when wake fires; zero if it is not set
+	told     serverprocess.State // what the Launcher knows
 	stored   serverprocess.Record
 	isStored bool
 
@@ -89,7 +90,6 @@ type servers struct {
 	ended  []messages.ProcessID // the keys of usedUp, oldest first
 	unread store.Unread
 	hosts  map[messages.GameSessionID]*server // of restored records, until the start
-	await  map[messages.ProcessID][]func(ProcessEnd, error)
 }
 
 // serverDue says that something of a process is due.
@@ -99,12 +99,12 @@ func newServers() servers {
 	return servers{
 		of: make(map[messages.ProcessID]*server), free: make(map[serverPlace][]*server), usedUp: make(map[messages.ProcessID]bool),
 		ports: make(map[serverPort]*server),
-		hosts: make(map[messages.GameSessionID]*server), await: make(map[messages.ProcessID][]func(ProcessEnd, error)),
+		hosts: make(map[messages.GameSessionID]*server),
 	}
 }
 
 // runsServers reports whether the game sessions of a fleet run in processes that speak the Server SDK.
-func runsServers(f *messages.Fleet) bool { return f.Anywhere }
+func runsServers(f *messages.Fleet) bool { return f.OnProcesses() }
 
 // freeServer returns a process that may get a game session, or nil.
 func (gs *games) freeServer(f messages.FleetID, location string) *server {
@@ -423,6 +423,7 @@ func (gs *games) carryOut(p *server, effects []serverprocess.Effect) {
 // endServer drops a process that has ended, and ends its game session.
 func (gs *games) endServer(p *server, end serverprocess.Ended) {
 	gs.unlist(p)
+	gs.tellLauncher(p, end.Drop)
 	if at := p.port(); gs.servers.ports[at] == p {
 		delete(gs.servers.ports, at)
 	}
@@ -444,7 +445,6 @@ func (gs *games) endServer(p *server, end serverprocess.Ended) {
 		e.serverGone()
 		ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "its server process has ended", Force: true})
 	}
-	gs.tellServerEnd(p.id, end.Event)
 	gs.tellEmpty(p.id.FleetID)
 }
 
@@ -468,6 +468,7 @@ func (gs *games) settle(p *server) {
 	if gs.servers.of[p.id] != p {
 		return
 	}
+	gs.tellLauncher(p, false)
 	if p.machine.State != serverprocess.Connected && (!p.isStored || !sameRecord(&p.stored, &p.machine.Record)) && len(p.held) == 0 {
 		gs.note(p)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/script"
@@ -94,6 +93,7 @@ func (gs *games) runServer(f *messages.Fleet, e *entry, record *messages.GameSes
 	p.held = p.machine.Host(e.id, limit, gs.context.Now())
 	p.e = e
 	gs.unlist(p)
+	gs.tellLauncher(p, false)
 	gs.spawnServer(f, e, record, false)
 }
 
@@ -107,7 +107,9 @@ func (gs *games) spawnServer(f *messages.Fleet, e *entry, record *messages.GameS
 	settings.ActivationLimit, settings.EmptyTimeout = 0, -1 // the machine of the process has the limit
 	e.ref = gs.context.Stage().NewRef(counters.ActorGameSession, gs.o.Session.Mailbox)
 	gs.refs[e.ref] = e
-	gs.serving++
+	if e.outlives() {
+		gs.serving++
+	}
 	o := gamesession.Options{
 		Record: record, Publisher: e.published, Fleet: gs.context.Self(), Handler: e.handler, Server: true, Resumed: resumed, Settings: settings,
 	}
@@ -122,6 +124,7 @@ func (gs *games) tellHosting(e *entry) {
 	if p := e.server; p != nil && p.e == e && len(p.held) > 0 {
 		held := p.held
 		p.held = nil
+		gs.logServer(p, e)
 		gs.carryOut(p, held)
 	}
 }
@@ -215,6 +218,7 @@ type processRecord struct {
 	IPAddress string               `json:"ip,omitempty"`
 	DNSName   string               `json:"dns,omitempty"`
 	Signature string               `json:"signature,omitempty"`
+	Host      bool                 `json:"host,omitempty"` // this host has started it, and it has ended with the host
 	Process   serverprocess.Record `json:"process"`
 }
 
@@ -227,6 +231,7 @@ func (p *server) record(r serverprocess.Record) store.Change {
 	full := processRecord{Fleet: p.id.FleetID, Compute: p.id.Compute, Name: p.id.Name, Process: r}
 	if r.State != serverprocess.Terminated {
 		full.Location, full.IPAddress, full.DNSName, full.Signature = p.compute.Location, p.compute.IPAddress, p.compute.DNSName, p.signature
+		full.Host = p.compute.Host
 	} else {
 		full.Process = serverprocess.Record{State: r.State, Since: r.Since}
 	}
@@ -265,9 +270,9 @@ func (gs *games) restoreServers() error {
 			return nil
 		}
 		gs.servers.of[id] = &server{id: id, stored: r.Process, isStored: true, signature: r.Signature, compute: messages.Compute{
-			FleetID: r.Fleet, Name: r.Compute, Location: r.Location, IPAddress: r.IPAddress, DNSName: r.DNSName,
+			FleetID: r.Fleet, Name: r.Compute, Location: r.Location, IPAddress: r.IPAddress, DNSName: r.DNSName, Host: r.Host,
 		}}
-		if g := r.Process.GameSession; g != "" {
+		if g := r.Process.GameSession; g != "" && !r.Host {
 			gs.servers.hosts[g] = gs.servers.of[id]
 		}
 		return nil
@@ -314,7 +319,9 @@ func (gs *games) startServers() {
 	}
 	for _, p := range gs.servers.of {
 		var effects []serverprocess.Effect
-		if gs.catalog.Compute(p.id.FleetID, p.id.Compute) == nil || p.machine.GameSession != "" && p.e == nil {
+		if p.compute.Host {
+			effects = p.machine.Kill("")
+		} else if gs.catalog.Compute(p.id.FleetID, p.id.Compute) == nil || p.machine.GameSession != "" && p.e == nil {
 			effects = p.machine.Terminate(now, serverprocess.Grace) // what it was for is over
 		}
 		gs.carryOut(p, effects)
@@ -322,69 +329,4 @@ func (gs *games) startServers() {
 	if n := len(gs.servers.of); n > 0 {
 		gs.context.Log().Info().Int("processes", n).Int("game_sessions", len(gs.restored.serving)).Msg("server processes are expected back")
 	}
-}
-
-// Seams for who starts processes: see package catalog for the compute that a host registers for itself.
-
-// ProcessEnd says how a process has ended.
-type ProcessEnd struct {
-	Event string // code of the fleet event; empty if the process has said that it ends
-}
-
-// Requests of who has started a process.
-type (
-	// AwaitProcessEnd is answered when a process has ended, also if it never connects and ExitedProcess reports it.
-	AwaitProcessEnd struct {
-		messages.ToThisHost[ProcessEnd]
-		Process messages.ProcessID
-	}
-	// EndProcess tells a process to end within the grace of server-sdk.md 8.3.
-	EndProcess struct {
-		messages.ToThisHost[messages.None]
-		Process messages.ProcessID
-	}
-	// ExitedProcess says that the process of the operating system has exited.
-	ExitedProcess struct {
-		messages.ToThisHost[messages.None]
-		Process messages.ProcessID
-		Failed  bool // with an error, or by a signal
-	}
-)
-
-func (gs *games) onAwaitProcessEnd(m stage.Request[AwaitProcessEnd, ProcessEnd]) {
-	id := m.Request.Process
-	if gs.servers.usedUp[id] {
-		m.Reply(ProcessEnd{}, nil)
-		return
-	}
-	gs.servers.await[id] = append(gs.servers.await[id], m.Reply)
-}
-
-func (gs *games) tellServerEnd(id messages.ProcessID, event string) {
-	for _, reply := range gs.servers.await[id] {
-		reply(ProcessEnd{event}, nil)
-	}
-	delete(gs.servers.await, id)
-}
-
-func (gs *games) onEndProcess(m stage.Request[EndProcess, messages.None]) {
-	gs.onServerEnds(serverEnds{m.Request.Process})
-	m.Reply(messages.None{}, nil)
-}
-
-func (gs *games) onExitedProcess(m stage.Request[ExitedProcess, messages.None]) {
-	id := m.Request.Process
-	event := ""
-	if p := gs.servers.of[id]; p != nil {
-		if event = serverprocess.EventCrashed; p.machine.State == serverprocess.Terminating && !m.Request.Failed {
-			event = ""
-		}
-		gs.carryOut(p, p.machine.Kill(event))
-	} else {
-		if m.Request.Failed {
-			event = catalog.EventCrashed
-		}
-		gs.tellServerEnd(id, event)
-	}
-	m.Reply(messages.None{}, nil)
 }

@@ -35,18 +35,12 @@ type Options struct {
 // Access is what a process needs to connect.
 type Access struct{ URL, Token string }
 
-// Key identifies a process.
-type Key struct {
-	Fleet            messages.FleetID
-	Compute, Process string
-}
-
 // Messages to the owner of the processes.
 type (
 	// Exited says that a process has ended. What the endpoint knows of it ends, without a fleet event of its own.
-	Exited struct{ Key Key }
+	Exited struct{ Process messages.ProcessID }
 	// Ask asks for TerminateProcess to a process.
-	Ask struct{ Key Key }
+	Ask struct{ Process messages.ProcessID }
 	// Event is a fleet event.
 	Event struct {
 		Fleet      messages.FleetID
@@ -199,7 +193,7 @@ func (l *Launcher) Configure(fleet messages.FleetID, of *messages.GameServer, ho
 
 // Report says what state the endpoint knows a process in. dropped says that a Terminated process was ended there by
 // force, so it does not end by itself. Reports about processes of others are ignored.
-func (l *Launcher) Report(k Key, s serverprocess.State, dropped bool) {
+func (l *Launcher) Report(k messages.ProcessID, s serverprocess.State, dropped bool) {
 	l.do(func() {
 		if c := l.of(k); c != nil {
 			l.carry(c.in, c.in.report(c.id, s, dropped, time.Now()))
@@ -209,7 +203,7 @@ func (l *Launcher) Report(k Key, s serverprocess.State, dropped bool) {
 
 // Hosts says which game session a process has: its output goes to sink from now on, which is closed at its end. The sink
 // is closed at once if this Launcher does not run the process.
-func (l *Launcher) Hosts(k Key, sink script.Sink) {
+func (l *Launcher) Hosts(k messages.ProcessID, sink script.Sink) {
 	l.do(func() {
 		if c := l.of(k); c != nil {
 			c.hosts(sink)
@@ -219,8 +213,8 @@ func (l *Launcher) Hosts(k Key, sink script.Sink) {
 	})
 }
 
-func (l *Launcher) of(k Key) *server {
-	if c := l.children[k.Process]; c != nil && c.in.fleet == k.Fleet && c.in.compute == k.Compute {
+func (l *Launcher) of(k messages.ProcessID) *server {
+	if c := l.children[k.Name]; c != nil && c.in.fleet == k.FleetID && c.in.compute == k.Compute {
 		return c
 	}
 	return nil

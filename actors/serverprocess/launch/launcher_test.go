@@ -80,6 +80,10 @@ func (l *lines) Close() {
 
 const fleet messages.FleetID = "fleet-a"
 
+func boxed(id string) messages.ProcessID {
+	return messages.ProcessID{FleetID: fleet, Compute: "box", Name: id}
+}
+
 func newOwner(t *testing.T, authorize func() error) *owner {
 	if Supported() != nil {
 		t.Skip("no game servers are started on this system")
@@ -224,7 +228,7 @@ func TestServersAreEndedInSteps(t *testing.T) {
 	o := newOwner(t, nil)
 	o.Configure(fleet, self(t, "parent"), "here", map[string]int{"here": 1})
 	id := o.logged(`"message":"up `)
-	key := Key{fleet, "box", id}
+	key := boxed(id)
 	o.Report(key, serverprocess.Connected, false)
 	o.Report(key, serverprocess.Ready, false)
 	if r := next[Runs](o); r.Fleet != fleet {
@@ -233,11 +237,11 @@ func TestServersAreEndedInSteps(t *testing.T) {
 	var log lines
 	o.Hosts(key, &log)
 	o.Configure(fleet, self(t, "parent"), "here", nil) // it is asked
-	if a := next[Ask](o); a.Key != key {
+	if a := next[Ask](o); a.Process != key {
 		t.Errorf("%+v", a)
 	}
 	o.Report(key, serverprocess.Terminated, true) // the endpoint has ended it
-	if e := next[Exited](o); e.Key != key {
+	if e := next[Exited](o); e.Process != key {
 		t.Errorf("%+v", e)
 	}
 	o.await("the end of the log", func() bool { log.mu.Lock(); defer log.mu.Unlock(); return log.closed })
@@ -276,7 +280,7 @@ func TestTheEndOfTheHostEndsAll(t *testing.T) {
 	o.Configure(fleet, self(t, "stubborn"), "here", map[string]int{"here": 1})
 	id := o.logged(`"message":"up `)
 	o.Close()
-	if e := next[Exited](o); e.Key != (Key{fleet, "box", id}) {
+	if e := next[Exited](o); e.Process != boxed(id) {
 		t.Errorf("%+v", e)
 	}
 	for _, msg := range o.got {

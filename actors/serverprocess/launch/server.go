@@ -44,7 +44,9 @@ func newServer(l *Launcher, in *placed, id string, port int) *server {
 	return &server{l: l, in: in, id: id, port: port, stops: make(chan struct{}, 1), kills: make(chan string, 1)}
 }
 
-func (c *server) key() Key { return Key{c.in.fleet, c.in.compute, c.id} }
+func (c *server) key() messages.ProcessID {
+	return messages.ProcessID{FleetID: c.in.fleet, Compute: c.in.compute, Name: c.id}
+}
 
 // stop has SIGTERM sent to the process.
 func (c *server) stop() {

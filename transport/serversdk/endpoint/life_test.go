@@ -1,14 +1,21 @@
 package endpoint_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"troupe/messages"
+	"troupe/transport/host"
 	"troupe/transport/internal/rfc6455"
 )
 
@@ -100,7 +107,7 @@ func (w *world) event(code string) {
 	}
 }
 
-// SS-31, SS-108 to SS-110, SS-135: health.
+// SS-31, SS-32, SS-108 to SS-110, SS-135: health.
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t)
@@ -434,5 +441,176 @@ func TestHostile(t *testing.T) {
 			t.Error(s)
 		}
 		other.beat(true)
+	})
+}
+
+// sign returns the members of a query that is signed at a time (server-sdk.md 5.3).
+func (w *world) sign(pid, key, secret string, at time.Time) []string {
+	date := at.UTC().Format("20060102T150405Z")
+	scope := date[:8] + "/us-east-1/gamelift/aws4_request"
+	canonical := sha256.Sum256([]byte(url.Values{"ComputeId": {"host-01"}, "FleetId": {string(w.fleet)}, "pID": {pid}}.Encode()))
+	mac := func(key []byte, text string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(text))
+		return h.Sum(nil)
+	}
+	by := []byte("AWS4" + secret)
+	for part := range strings.SplitSeq(scope, "/") {
+		by = mac(by, part)
+	}
+	signature := hex.EncodeToString(mac(by, "AWS4-HMAC-SHA256\n"+date+"\n"+scope+"\n"+hex.EncodeToString(canonical[:])))
+	return []string{"Authorization", "SigV4", "X-Amz-Algorithm", "AWS4-HMAC-SHA256", "X-Amz-Credential", key + "/" + scope, "X-Amz-Date", date, "X-Amz-Signature", signature}
+}
+
+// SS-9, SS-125, SS-126, D-415: signatures with the keys of the service API.
+func TestSignatures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const secret = "SELFHOSTEDSECRETKEY0000000000000000000000"
+		w := begin(t, func(c *host.Config) {
+			c.API.Keys = []host.APIKey{{ID: "AKIDFLEETS", Secret: secret}, {ID: "AKIDOTHER", Secret: secret, Allow: []string{"gamelift:Describe*"}}}
+		})
+		signed := w.sign("p", "AKIDFLEETS", secret, time.Now())
+		for name, q := range map[string][]string{
+			"another process": w.sign("q", "AKIDFLEETS", secret, time.Now()), "another secret": w.sign("p", "AKIDFLEETS", secret+"x", time.Now()),
+			"an unknown key": w.sign("p", "AKIDNOBODY", secret, time.Now()), "a key for other things": w.sign("p", "AKIDOTHER", secret, time.Now()),
+			"an old one": w.sign("p", "AKIDFLEETS", secret, time.Now().Add(-6*time.Minute)), "a future one": w.sign("p", "AKIDFLEETS", secret, time.Now().Add(6*time.Minute)),
+		} {
+			if _, status := w.dial("/server-sdk", w.query("p", q...)); status != 403 {
+				t.Errorf("%s: %d", name, status)
+			}
+		}
+		p := w.connect("p", signed...)
+		p.call(200, "ActivateServerProcess", port(1))
+		p.silent()
+		p.beat(true)
+		at := time.Now()
+		var r struct{ AuthToken string }
+		p.pushed("RefreshConnection", &r)
+		if d := time.Since(at); d != 200*time.Millisecond {
+			t.Errorf("refreshed after %v", d)
+		}
+		for range 6 {
+			time.Sleep(time.Minute)
+			p.send("HeartbeatServerProcess", `"HealthStatus":true`)
+		}
+		p = w.connect("p", signed...) // the same signature, of the process that lives
+		p.beat(true)
+		w.token = r.AuthToken
+		p = w.connect("p")
+		p.beat(true)
+		time.Sleep(time.Minute)
+		p.silent()
+	})
+}
+
+// SS-5: wss with TLS 1.2.
+func TestTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, func(c *host.Config) { c.API.TLS, c.TLS.Dir = true, t.TempDir() })
+		nc, err := w.Net.DialContext(t.Context(), "tcp", w.Host.Host.Addrs().API)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secured := tls.Client(nc, &tls.Config{MaxVersion: tls.VersionTLS12, InsecureSkipVerify: true}) // as the C++ client
+		p, status := w.shake(secured, "/server-sdk/", w.query("p"))
+		if p == nil || !strings.HasPrefix(w.Host.Host.Addrs().ServerSDK, "wss://") {
+			t.Fatal(status)
+		}
+		p.ready(1)
+		w.hosts(p, 1)
+	})
+}
+
+// An address of its own serves every path, and RegisterCompute names it (SS-44).
+func TestOwnAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, func(c *host.Config) { c.ServerSDK.Addr = "127.0.0.1:0" })
+		at, ok := strings.CutPrefix(w.Host.Host.Addrs().ServerSDK, "ws://")
+		if !ok || strings.Contains(at, "/") {
+			t.Fatal(at)
+		}
+		for _, path := range []string{"/", "/x/y"} {
+			nc, err := w.Net.DialContext(t.Context(), "tcp", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, status := w.shake(nc, path, w.query("p")); p == nil {
+				t.Error(status)
+			}
+		}
+		w.connect("q").ready(1)
+	})
+}
+
+// SS-46: the sequences of section 17, with the rules of the C++ client: a slash is appended, nothing is encoded, requests
+// are sent again with the same id, and the client closes with 1001. SS-43: its ids are within the patterns of 3.2.
+func TestO3DE(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		const pid = "ProcessId_1767225600"
+		query := "pID=" + pid + "&sdkVersion=5.1.2&sdkLanguage=Cpp&ComputeId=host-01&FleetId=" + string(w.fleet) + "&IdempotencyToken=abc&Authorization=" + w.token
+		open := func() *process {
+			p, status := w.dial("/server-sdk/", query)
+			if p == nil {
+				t.Fatal(status)
+			}
+			return p
+		}
+		p := open()
+		p.ready(33450)
+		g := w.create(8)
+		p.pushed("CreateGameSession", nil)
+		for range 2 { // it is sent again
+			p.sendAs("0123456789abcdef0123456789abcdef", "ActivateGameSession", of(g.ID))
+			if m := p.next(); m.StatusCode != 200 {
+				t.Error(m.text)
+			}
+		}
+		synctest.Wait()
+		id := w.players(g.ID, "p")[0]
+		for value, form := range map[string]string{
+			string(w.fleet): `\A[a-zA-Z0-9.-]{1,256}\z`, string(id): `\Apsess-[a-zA-Z0-9.-]{1,250}\z`, string(g.ID): `\A[a-zA-Z0-9:/-]{1,256}\z`, duelARN: `\Aarn:(aws|aws-cn):gamelift:([a-z]{2}-[a-z]+-\d{1}):(\d{12})?:([a-z]+)/(.+)\z`,
+		} {
+			if !regexp.MustCompile(form).MatchString(value) {
+				t.Errorf("%s is not %s", value, form)
+			}
+		}
+		p.call(200, "AcceptPlayerSession", seat(g.ID, id))
+		p.call(400, "AcceptPlayerSession", seat(g.ID, "psess-x"))
+		p.call(200, "DescribePlayerSessions", of(g.ID)+`,"PlayerSessionStatusFilter":"ACTIVE","Limit":30`)
+		p.call(200, "RemovePlayerSession", seat(g.ID, id))
+		p.frame(rfc6455.Close, []byte{0x03, 0xe9}) // two requests were not answered in time
+		p.ends()
+		time.Sleep(4 * time.Second)
+		p = open()
+		p.beat(true)
+		ask(w, messages.TerminateGameSession{GameSessionID: g.ID})
+		p.pushed("TerminateProcess", nil)
+		p.call(200, "TerminateServerProcess", "")
+		p.frame(rfc6455.Close, []byte{0x03, 0xe9})
+		if c := p.ends(); c != 1001 {
+			t.Error(c)
+		}
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
+	})
+}
+
+// A deleted fleet ends its processes. Its game sessions end with them, and then the fleet is TERMINATED.
+func TestDeletedFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		hosting, ready := w.connect("p").ready(1), w.connect("q").ready(2)
+		g := w.hosts(hosting, 2)
+		ask(w, messages.DeleteFleet{ID: w.fleet})
+		hosting.pushed("TerminateProcess", nil)
+		ready.pushed("TerminateProcess", nil)
+		hosting.call(200, "TerminateServerProcess", "")
+		ready.call(200, "TerminateServerProcess", "")
+		synctest.Wait()
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
 	})
 }

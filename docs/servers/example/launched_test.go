@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/actors/serverprocess/launch"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
+)
+
+// launched starts a host that starts the example itself, and waits until its fleet is ACTIVE.
+func launched(ctx context.Context, t *testing.T, change func(*host.GameServer)) *hosttest.Host {
+	t.Helper()
+	if err := launch.Supported(); err != nil {
+		t.Skip(err)
+	}
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := 20_000 + 50*rand.IntN(500) // a port that another program has costs a second
+	c := hosttest.Config(t)
+	c.Fleets[0].GameSessionsMax = 0
+	c.Fleets[0].Server = host.GameServer{Path: own, Env: []string{asExample + "=1"}, Ports: fmt.Sprintf("%d-%d", from, from+39), Processes: 2}
+	if change != nil {
+		change(&c.Fleets[0].Server)
+	}
+	h := hosttest.Start(t, host.Options{Config: c, Network: hosttest.System, Log: hosttest.Log(t)})
+	await(ctx, t, "an ACTIVE fleet", func() bool {
+		out, err := h.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{"fleet-dev"}})
+		return err == nil && out.FleetAttributes[0].Status == types.FleetStatusActive
+	})
+	return h
+}
+
+func await(ctx context.Context, t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for !ok() {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("not seen: %s", what)
+		}
+	}
+}
+
+// matched starts a ticket for each player, and returns what they connect with, in this order.
+func matched(ctx context.Context, t *testing.T, api *gamelift.Client, players ...string) []*types.GameSessionConnectionInfo {
+	t.Helper()
+	var tickets []string
+	for _, id := range players {
+		out, err := api.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("match-dev"), Players: []types.Player{{PlayerId: aws.String(id)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets = append(tickets, *out.MatchmakingTicket.TicketId)
+	}
+	all := make([]*types.GameSessionConnectionInfo, len(tickets))
+	await(ctx, t, "matches", func() bool {
+		out, err := api.DescribeMatchmaking(ctx, &gamelift.DescribeMatchmakingInput{TicketIds: tickets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i, id := range tickets {
+			for _, ticket := range out.TicketList {
+				if *ticket.TicketId == id && ticket.Status == types.MatchmakingConfigurationStatusCompleted {
+					all[i] = ticket.GameSessionConnectionInfo
+					n++
+				}
+			}
+		}
+		return n == len(tickets)
+	})
+	return all
+}
+
+// join connects a player to the example.
+func join(t *testing.T, g *types.GameSessionConnectionInfo) (net.Conn, *bufio.Scanner, string) {
+	t.Helper()
+	seat := *g.MatchedPlayerSessions[0].PlayerSessionId
+	conn, err := net.Dial("tcp", net.JoinHostPort(*g.IpAddress, strconv.Itoa(int(*g.Port))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprintln(conn, seat)
+	return conn, bufio.NewScanner(conn), seat
+}
+
+func expect(t *testing.T, from *bufio.Scanner, want string) {
+	t.Helper()
+	for from.Scan() {
+		if from.Text() == want {
+			return
+		}
+	}
+	t.Fatalf("not said: %q, %v", want, from.Err())
+}
+
+// Two matches of two players each are played on two processes that Troupe has started itself. When a game is over, its
+// process ends, and the next match has a new one.
+func TestMatchesOnProcessesThatTroupeStarts(t *testing.T) {
+	// long enough for slow machines: it only ends a test that hangs
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	h := launched(ctx, t, nil)
+	games := matched(ctx, t, h.API, "ann", "bob", "cid", "dan")
+	process := map[string]int32{}
+	for _, g := range games {
+		process[*g.GameSessionArn] = *g.Port
+	}
+	ports := map[int32]bool{}
+	for _, port := range process {
+		ports[port] = true
+	}
+	if len(process) != 2 || len(ports) != 2 {
+		t.Fatalf("game sessions and their ports: %v", process)
+	}
+	first := *games[0].GameSessionArn
+	var talk []net.Conn
+	var hear []*bufio.Scanner
+	var seats []string
+	for _, g := range games {
+		if *g.GameSessionArn == first {
+			conn, lines, seat := join(t, g)
+			expect(t, lines, seat+" joined")
+			talk, hear, seats = append(talk, conn), append(hear, lines), append(seats, seat)
+		}
+	}
+	fmt.Fprintln(talk[0], "hello")
+	expect(t, hear[1], seats[0]+" hello")
+	for _, conn := range talk {
+		fmt.Fprintln(conn) // an empty line leaves; the last one ends the game
+	}
+	await(ctx, t, "the end of the game session", func() bool {
+		out, err := h.API.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: aws.String(first)})
+		return err == nil && out.GameSessions[0].Status == types.GameSessionStatusTerminated
+	})
+	again := matched(ctx, t, h.API, "eve", "fay") // on a process that was started for it
+	if *again[0].GameSessionArn == first || *again[0].Port == process[first] {
+		t.Errorf("%v again", again[0])
+	}
+	log, err := h.API.GetGameSessionLogUrl(ctx, &gamelift.GetGameSessionLogUrlInput{GameSessionId: aws.String(first)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(ctx, t, "what the process has printed, in the log of its game session", func() bool {
+		resp, err := h.Web.Get(*log.PreSignedUrl + "&format=text")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return err == nil && strings.Contains(string(text), "(stderr)") && strings.Contains(string(text), "active: <nil>")
+	})
+	events, err := h.API.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: aws.String("fleet-dev")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events.Events {
+		if strings.HasPrefix(string(e.EventCode), "SERVER_PROCESS") {
+			t.Errorf("%s: %s", e.EventCode, *e.Message)
+		}
+	}
+	computes, err := h.API.ListCompute(ctx, &gamelift.ListComputeInput{FleetId: aws.String("fleet-dev")})
+	if err != nil || len(computes.ComputeList) != 1 || *computes.ComputeList[0].ComputeName != "host" {
+		t.Errorf("%+v, %v", computes, err)
+	}
+}
