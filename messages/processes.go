@@ -22,6 +22,8 @@ type ProcessLink interface {
 	// Push sends a message that the process has not asked for. Its policy for a process that does not read is that of
 	// the connection.
 	Push(p ProcessPush)
+	// Supersede says that another connection of the process has replaced this one, which ends soon.
+	Supersede()
 	// End ends the connection: at once and without a close frame if drop is true; otherwise the process should close it
 	// itself soon.
 	End(drop bool)

@@ -36,6 +36,20 @@ func (gs *games) push(p *server, m messages.ProcessPush) {
 	}
 }
 
+// delay makes all pushes wait for the next connection. Of the results of backfills only the newest does (SS-205).
+func (p *server) delay() {
+	updated := false
+	for i := len(p.pushes) - 1; i >= 0; i-- {
+		_, update := p.pushes[i].ProcessPush.(messages.PushUpdate)
+		if update && updated {
+			p.pushes = slices.Delete(p.pushes, i, i+1)
+			continue
+		}
+		updated = updated || update
+		p.pushes[i].late = true
+	}
+}
+
 // sendDue sends the next push, if it may be sent now.
 func (gs *games) sendDue(p *server) {
 	now := gs.context.Now()

@@ -163,9 +163,7 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 		if q.Link == p.link {
 			p.link, p.heard = nil, false
 			p.machine.Close()
-			for i := range p.pushes {
-				p.pushes[i].late = true
-			}
+			p.delay()
 			gs.settle(p)
 		}
 		m.Reply(nil, nil)
@@ -255,6 +253,9 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 		gs.servers.of[id] = p
 	} else {
 		p.machine.Open()
+		if p.link != nil {
+			p.link.Supersede()
+		}
 	}
 	gs.unlist(p) // its location may have changed
 	p.compute = *compute

@@ -99,8 +99,9 @@ func (c *conn) End(drop bool) {
 	}
 }
 
-// superseded ends a connection that another one of the process has replaced.
-func (c *conn) superseded() {
+// Supersede implements messages.ProcessLink, by the rules of server-sdk.md 12.2: a client in Go would tear down the new
+// connection if the old one got a close frame.
+func (c *conn) Supersede() {
 	if c.golang {
 		c.after(goTime, c.drop)
 		return

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -66,13 +67,14 @@ type Endpoint struct {
 
 // peer is a process as the endpoint knows it.
 type peer struct {
-	current *conn // guarded by Endpoint.mu
 	replays replays
-	since   time.Time // when it lost its last connection; guarded by Endpoint.mu
+	open    int       // connections; guarded by Endpoint.mu
+	since   time.Time // when the last one ended; guarded by Endpoint.mu
 }
 
-// New returns an Endpoint. Close ends it.
+// New returns an Endpoint. Close ends it. Of many log lines at a time it writes some.
 func New(o Options) *Endpoint {
+	o.Log = o.Log.Sample(&zerolog.BurstSampler{Burst: 100, Period: time.Second, NextSampler: zerolog.RandomSampler(100)})
 	e := &Endpoint{o: o, of: make(map[messages.ProcessID]*peer), conns: make(map[*conn]bool)}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
@@ -133,7 +135,6 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.o.Taken(r)
 	}
 	e.o.Log.Info().Str("process", c.id.String()).Str("remote", r.RemoteAddr).Str("sdk", h.SDKLanguage+" "+h.SDKVersion).Msg("server process connected")
-	e.supersede(c)
 	c.start()
 }
 
@@ -166,6 +167,14 @@ func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, error) {
 	}
 	e.open++
 	e.conns[c] = true
+	p := e.of[c.id]
+	if p == nil {
+		e.sweep()
+		p = new(peer)
+		e.of[c.id] = p
+	}
+	p.open++
+	c.peer = p
 	return c, nil
 }
 
@@ -186,9 +195,11 @@ func (e *Endpoint) authorize(ctx context.Context, c *conn, h *serversdk.Handshak
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
 	done := make(chan error, 1)
+	var over atomic.Bool
 	e.o.Backend.Call(messages.ProcessCall{Process: c.id, Link: c, What: q}, func(_ any, err error) {
-		done <- err
-		if err == nil && ctx.Err() != nil { // too late
+		if over.CompareAndSwap(false, true) {
+			done <- err
+		} else if err == nil { // too late
 			c.gone()
 		}
 	})
@@ -196,26 +207,11 @@ func (e *Endpoint) authorize(ctx context.Context, c *conn, h *serversdk.Handshak
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return ctx.Err()
+		if over.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		return <-done
 	}
-}
-
-// supersede makes a connection that of its process. The one before it ends by the rules of server-sdk.md 12.2: a client
-// in Go would tear down the new connection if the old one got a close frame.
-func (e *Endpoint) supersede(c *conn) {
-	e.mu.Lock()
-	p := e.of[c.id]
-	if p == nil {
-		p = new(peer)
-		e.of[c.id] = p
-	}
-	old := p.current
-	p.current, c.peer = c, p
-	e.mu.Unlock()
-	if old != nil {
-		old.superseded()
-	}
-	e.sweep()
 }
 
 // forget stops counting a connection.
@@ -227,18 +223,19 @@ func (e *Endpoint) forget(c *conn) {
 	}
 	delete(e.conns, c)
 	e.open--
-	if p := e.of[c.id]; p != nil && p.current == c {
-		p.current, p.since = nil, time.Now()
+	p := c.peer
+	p.since = time.Now()
+	if p.open--; p.open == 0 && p.replays.empty() {
+		delete(e.of, c.id)
 	}
 }
 
-// sweep forgets processes that have had no connection for replayTime. It looks at a few of them at each handshake.
+// sweep forgets processes that have had no connection for replayTime. It looks at a few of them for each new process, so
+// there are never many. The caller holds mu.
 func (e *Endpoint) sweep() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	n, now := 0, time.Now()
 	for id, p := range e.of {
-		if p.current == nil && now.Sub(p.since) > replayTime {
+		if p.open == 0 && now.Sub(p.since) > replayTime {
 			delete(e.of, id)
 		}
 		if n++; n == 8 {

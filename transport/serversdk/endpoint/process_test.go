@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,7 +40,12 @@ type world struct {
 
 func begin(t *testing.T, change ...func(*host.Config)) *world {
 	t.Helper()
-	w := &world{t: t, log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
+	return beginLogging(t, hosttest.Log(t), change...)
+}
+
+func beginLogging(t *testing.T, log zerolog.Logger, change ...func(*host.Config)) *world {
+	t.Helper()
+	w := &world{t: t, log: log}
 	w.start(change...)
 	ask(w, messages.CreateLocation{Location: messages.Location{Name: "custom-lan"}})
 	fleet := ask(w, messages.CreateFleet{Anywhere: true, Locations: []string{"custom-lan"}})
@@ -375,10 +381,23 @@ func TestALife(t *testing.T) {
 	})
 }
 
-// SS-2 to SS-4, SS-7, SS-102, SS-127: the table of 5.1.
+// logged is a log that any goroutine may write.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// SS-2 to SS-4, SS-7, SS-8, SS-102, SS-127: the table of 5.1. No token is in the log.
 func TestHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t)
+		log := new(logged)
+		w := beginLogging(t, zerolog.New(log).Level(zerolog.TraceLevel))
 		other := w.register("host-02")
 		for query, want := range map[string]int{
 			w.query("a", "pID", ""):                400,
@@ -412,6 +431,10 @@ func TestHandshakes(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		if _, status := w.dial("/server-sdk", w.query("y")); status != 403 { // SS-103
 			t.Error(status)
+		}
+		w.Host.Host.Close()
+		if text := log.text.String(); !strings.Contains(text, "server process connected") || strings.Contains(text, w.token) || strings.Contains(text, other) {
+			t.Errorf("the log is %s", text)
 		}
 	})
 }

@@ -49,6 +49,13 @@ func (r *replays) begin(id string, c *conn) (stored []byte, again bool) {
 	return nil, false
 }
 
+// empty reports whether there is nothing that may be asked for again.
+func (r *replays) empty() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all) == 0
+}
+
 func (r *replays) find(id string) int {
 	return slices.IndexFunc(r.all, func(e replay) bool { return e.id == id })
 }
