@@ -63,11 +63,19 @@ func (h *Handler) countCalls(o *goja.Object) {
 }
 
 // countNext makes the next function of array iterators count its depth, as soon as the first iterator is
-// created: an element of the array may itself be the next function of another iterator.
+// created: an element of the array may itself be the next function of another iterator. The steps of loops
+// over arrays are made without that function.
 func (h *Handler) countNext(v goja.Value) goja.Value {
-	if iterator, ok := v.(*goja.Object); ok && !h.iterates {
-		h.iterates = true
-		h.countCalls(iterator.Prototype().Get("next").(*goja.Object))
+	if iterator, ok := v.(*goja.Object); ok && h.steps == nil {
+		h.steps = engine.StepsOf(h.vm)
+		next := iterator.Prototype().Get("next").(*goja.Object)
+		h.countCalls(next)
+		guardFunction(next, func(call native, c goja.FunctionCall) goja.Value {
+			if v := h.steps.Next(c.This); v != nil {
+				return v
+			}
+			return call(c)
+		})
 	}
 	return v
 }

@@ -34,7 +34,12 @@ func globalGuards() map[string]guarding {
 		"encodeURI": guardCall((*Handler).boundEncoded), "encodeURIComponent": guardCall((*Handler).boundEncoded), "escape": guardCall((*Handler).boundEncoded),
 	}
 	for _, name := range sizedTypes {
-		guards[name] = guardObject(name, (*Handler).guardSized)
+		guards[name] = guardObject(name, func(h *Handler, o *goja.Object) {
+			if name == "Uint8Array" {
+				h.newBytes = *engine.Constructor(o)
+			}
+			h.guardSized(o)
+		})
 	}
 	return guards
 }

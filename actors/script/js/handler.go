@@ -40,10 +40,14 @@ type Handler struct {
 	replacer    goja.Value              // the replacer of all calls of JSON.stringify; nil before the first one
 	joining     []*goja.Object          // lists that the running join calls are joining
 	classes     map[string]*goja.Object // built-in classes that the host has used (Handler.class)
+	newBytes    engine.Construct        // makes an Uint8Array without the guards; set with its class
+	buffer      [1]goja.Value           // the argument of newBytes
 	calls       engine.Calls
 	natives     int                            // current depth of nested built-ins
 	overflows   bool                           // overflow is creating its error
-	iterates    bool                           // the iterators of arrays count their depth
+	steps       *engine.Steps                  // of the iterators of arrays; nil before the first one
+	objects     *goja.Object                   // the prototype of literals; nil before plainJSON was called
+	arrays      *goja.Object                   // the prototype of arrays, likewise
 	interrupted atomic.Bool                    // the watchdog has interrupted the call
 	stopping    atomic.Pointer[watchdog.Watch] // the same as watch, for Stop; nil before Init
 	stopped     atomic.Bool                    // Stop was called
@@ -176,6 +180,9 @@ func (h *Handler) held(limit int64) int64 {
 	others := []any{h.ticks, h.timers.immediates}
 	for _, t := range h.timers.queue {
 		others = append(others, t.object)
+	}
+	if h.steps != nil {
+		others = append(others, h.steps.Result())
 	}
 	return engine.Held(limit, h.vm, others...)
 }

@@ -21,7 +21,13 @@ func (h *Handler) guardJSON(json *goja.Object) {
 		}
 		return parse(c)
 	})
-	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native, c goja.FunctionCall) goja.Value { return h.sized(h.stringify(stringify, c)) })
+	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native, c goja.FunctionCall) goja.Value {
+		text := h.plainJSON(c)
+		if text == nil {
+			text = h.stringify(stringify, c)
+		}
+		return h.sized(text)
+	})
 }
 
 type written struct {

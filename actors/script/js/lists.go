@@ -79,9 +79,14 @@ func (h *Handler) source(o *goja.Object, n int64) *goja.Object {
 // of the built-in: if it is the pinned view, it returns the original list.
 func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin func(goja.Value) goja.Value) {
 	o, ok := c.This.(*goja.Object)
+	if ok {
+		if list, rest := engine.ListOf(o); rest != nil && int64(len(list)) <= h.listMax() { // nearly always
+			return int64(len(list)), unchanged
+		}
+	}
 	n = h.boundList(c.This, what)
 	if !ok || engine.LengthStays(o) {
-		return n, func(v goja.Value) goja.Value { return v }
+		return n, unchanged
 	}
 	view := h.pinned(o, n)
 	c.This = view
@@ -92,6 +97,8 @@ func (h *Handler) pinThis(c *goja.FunctionCall, what string) (n int64, unpin fun
 		return v
 	}
 }
+
+func unchanged(v goja.Value) goja.Value { return v }
 
 // concat implements Array.prototype.concat. It first converts objects whose length may change to arrays: an
 // array of the elements if the object is spreadable, or an array with the object as its only element.

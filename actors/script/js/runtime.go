@@ -126,7 +126,11 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 
 // bytes returns a Uint8Array that uses b without a copy. It runs no script code.
 func (h *Handler) bytes(b []byte) *goja.Object {
-	return returned(h.vm.New(h.class("Uint8Array"), h.vm.ToValue(h.vm.NewArrayBuffer(b))))
+	class := h.class("Uint8Array")
+	h.buffer[0] = h.vm.ToValue(h.vm.NewArrayBuffer(b))
+	o := h.newBytes(h.buffer[:], class)
+	h.buffer[0] = nil // held could not count it
+	return o
 }
 
 // class returns a built-in class, even if the script has replaced the global variable.

@@ -88,6 +88,8 @@ var fieldsUsed = []struct{ of, name, is, why string }{
 	{"onePassProg", "Inst", "[]regexp.onePassInst", "the size of a regular expression"},
 	{"asciiString", "", "string", "a piece of such a text is no copy"},
 	{"_pushSpread", "", "struct {}", "the instruction before which the stack grows"},
+	{"iterNext", "", "int32", "an instruction that drops the result of an iterator"},
+	{"iterGetNextOrUndef", "", "struct {}", "an instruction that drops the result of an iterator"},
 }
 
 // TestTheEngineIsAsExpected fails with an explanation for each kind, field, closure and behavior that this
@@ -117,7 +119,7 @@ func TestTheEngineIsAsExpected(t *testing.T) {
 		}
 		collect(types, in)
 	}
-	if code := field(reflect.ValueOf(goja.MustCompile("", "f(...x)", false)).Elem(), "code"); code.IsValid() {
+	if code := field(reflect.ValueOf(goja.MustCompile("", "f(...x); for (x of []); [x] = []", false)).Elem(), "code"); code.IsValid() {
 		for i := range code.Len() {
 			collect(types, code.Index(i).Elem().Type())
 		}
