@@ -28,7 +28,7 @@ func TestAnExecutableIsAGameServer(t *testing.T) {
 		}
 	}
 	server := filepath.Join(dir, "server")
-	for want, c := range map[string]devCommand{
+	for want, c := range map[string]*devCommand{
 		"arguments go with a game server": {Script: filepath.Join(dir, "main.js"), Args: []string{"-x"}, Nodes: 1},
 		"--main and --engine go with":     {Script: server, Main: "x.js", Nodes: 1},
 		"--nodes goes with a script":      {Script: server, Nodes: 2},
