@@ -158,6 +158,7 @@ func (l *link) write(frame []byte) error {
 		f(true, frame)
 	}
 	_ = l.net.SetWriteDeadline(time.Now().Add(writeTimeout))
+	defer func() { _ = l.net.SetWriteDeadline(time.Time{}) }() // pongs come later
 	return l.ws.WriteMessage(gws.OpcodeText, frame)
 }
 

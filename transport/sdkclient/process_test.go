@@ -365,9 +365,11 @@ func TestSecondResponse(t *testing.T) {
 	})(t)
 }
 
+// TestPing: also when the process has sent nothing for a while.
 func TestPing(t *testing.T) {
 	inBubble(func(t *testing.T, e *endpoint) {
-		p := e.process(e.options(Go56))
+		p := e.readyProcess(e.options(Go56))
+		time.Sleep(30 * time.Second)
 		e.mu.Lock()
 		conn := e.conns[0]
 		e.mu.Unlock()
@@ -375,7 +377,7 @@ func TestPing(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if p.Stats().Pings != 1 {
+		if s := p.Stats(); s.Pings != 1 || !s.Connected || s.Connections != 1 || len(e.ended()) > 0 {
 			t.Errorf("%+v", p.Stats())
 		}
 	})(t)
