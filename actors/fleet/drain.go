@@ -108,6 +108,7 @@ func (gs *games) endAll() {
 			gs.context.After(rand.N(drainSpread), endOne{e.id})
 		}
 	}
+	gs.finishDrain()
 }
 
 func (gs *games) terminate(e *entry) {
@@ -118,6 +119,9 @@ func (gs *games) terminate(e *entry) {
 
 func (gs *games) finishDrain() {
 	if !gs.drain.on || len(gs.refs)-gs.serving+gs.hosting.Standbys() > 0 {
+		return
+	}
+	if gs.ownServers > 0 && !gs.drain.ending { // they have been told to end; until the grace is over, they may
 		return
 	}
 	gs.drain.ending = true

@@ -41,6 +41,7 @@ type games struct {
 	serving    int // number of actors of game sessions that outlive this host
 	news       roomNews
 	drain      drain
+	ownServers int              // number of processes in servers that the Launcher has started
 	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled log for failed commits; set once

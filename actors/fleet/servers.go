@@ -254,6 +254,9 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 		}
 		p = &server{id: id, machine: serverprocess.New(now)}
 		gs.servers.of[id] = p
+		if compute.Host {
+			gs.ownServers++
+		}
 	} else {
 		p.machine.Open()
 		if p.link != nil {
@@ -455,6 +458,10 @@ func (gs *games) endServer(p *server, end serverprocess.Ended) {
 		ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "its server process has ended", Force: true})
 	}
 	gs.tellEmpty(p.id.FleetID)
+	if p.compute.Host {
+		gs.ownServers--
+		gs.finishDrain()
+	}
 }
 
 // useUp remembers the id of a process that has ended.

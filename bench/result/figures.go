@@ -40,6 +40,8 @@ var Catalogue = []Figure{
 	{"join_p50_ms", "join p50", "ms", 2, false},
 	{"join_p99_ms", "join p99", "ms", 2, false},
 	{"join_max_ms", "join max", "ms", 2, false},
+	{"ready_per_s", "ready", "/s", 0, true},
+	{"beats_per_s", "heartbeats", "/s", 0, true},
 	{"resumes", "reconnects", "", 0, true},
 	{"back_p50_ms", "time to reconnect p50", "ms", 2, false},
 	{"back_p99_ms", "time to reconnect p99", "ms", 2, false},

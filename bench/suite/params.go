@@ -19,13 +19,14 @@ type Params struct {
 	Rest    time.Duration // wait before memory is read
 	Rounds  int           // number of measurements of each subject
 	Rate    float64       // joins or calls per second
+	Servers int           // game servers with the Server SDK
 }
 
 // with returns the parameters with the caller's non-zero values applied.
 func (p Params) with(o Params) Params {
 	return Params{
 		cmp.Or(o.Rooms, p.Rooms), cmp.Or(o.Players, p.Players), cmp.Or(o.Hz, p.Hz), cmp.Or(o.Payload, p.Payload),
-		cmp.Or(o.Warmup, p.Warmup), cmp.Or(o.Measure, p.Measure), cmp.Or(o.Rest, p.Rest), cmp.Or(o.Rounds, p.Rounds), cmp.Or(o.Rate, p.Rate),
+		cmp.Or(o.Warmup, p.Warmup), cmp.Or(o.Measure, p.Measure), cmp.Or(o.Rest, p.Rest), cmp.Or(o.Rounds, p.Rounds), cmp.Or(o.Rate, p.Rate), cmp.Or(o.Servers, p.Servers),
 	}
 }
 
@@ -34,7 +35,7 @@ func (w *Workload) params(o Options) Params {
 	p := w.Params
 	if o.Quick {
 		p.Rooms, p.Players, p.Hz = min(p.Rooms, 2), min(p.Players, 3), min(p.Hz, 50)
-		p.Rate, p.Rounds = min(p.Rate, 50), 1
+		p.Rate, p.Servers, p.Rounds = min(p.Rate, 50), min(p.Servers, 20), 1
 		p.Warmup, p.Measure, p.Rest = min(p.Warmup, 50*time.Millisecond), min(p.Measure, 300*time.Millisecond), min(p.Rest, 100*time.Millisecond)
 		if w.quick != nil {
 			w.quick(&p)
@@ -52,6 +53,7 @@ const (
 	measureMax  = 10 * time.Minute
 	roundsMax   = 100
 	roomsMax    = 100_000
+	serversMax  = 50_000
 	filesSpare  = 200 // files of a process in addition to its connections
 	hzMax       = 10_000
 	rateMax     = 100_000
@@ -64,6 +66,8 @@ func (p Params) validate() error {
 	switch {
 	case p.Rooms < 0 || p.Rooms > roomsMax:
 		return fmt.Errorf("--rooms must be 1 to %d", roomsMax)
+	case p.Servers < 0 || p.Servers > serversMax:
+		return fmt.Errorf("--servers must be 1 to %d, because each has a port of its own", serversMax)
 	case p.Players < 0 || p.Players > playersMax:
 		return fmt.Errorf("--players must be 1 to %d: the service API takes no more in a game session", playersMax)
 	case p.Hz < 0 || p.Hz > hzMax:
@@ -98,6 +102,9 @@ func (p Params) words() string {
 		add("%s", count(p.Rooms, "game session"))
 	case p.Players > 0:
 		add("%s", count(p.Players, "player"))
+	}
+	if p.Servers > 0 {
+		add("%s", count(p.Servers, "game server"))
 	}
 	if p.Hz > 0 {
 		add("%g messages per second each", p.Hz)

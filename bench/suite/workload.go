@@ -48,11 +48,11 @@ func (r *run) subject(name string, spec server.Spec, measure func(ctx context.Co
 
 // Workloads returns all workloads in the order of their listing.
 func Workloads() []Workload {
-	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, tickWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads, clusterWorkloads)
+	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, tickWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads, matchmakingWorkloads, ticketWorkloads, serverWorkloads, clusterWorkloads)
 }
 
 // sets are the prefixes that name several workloads.
-var sets = []string{"cluster", "ticks"}
+var sets = []string{"cluster", "servers", "ticks"}
 
 // Expand replaces the name of a set of workloads by the names of its workloads: "cluster" by those that begin with
 // "cluster-".

@@ -39,6 +39,7 @@ type benchRun struct {
 	Rounds  *int           `placeholder:"N" help:"How often each is measured, in turns."`
 	Rooms   *int           `placeholder:"N" help:"Rooms."`
 	Players *int           `placeholder:"N" help:"Players of a room, 200 at most."`
+	Servers *int           `placeholder:"N" help:"Game servers with the Server SDK."`
 	Hz      *float64       `placeholder:"N" help:"Messages per second and player."`
 	Rate    *float64       `placeholder:"N" help:"Joins or calls per second, where there are such."`
 	Payload *int           `placeholder:"BYTES" help:"Bytes of a message, 16 to 4096."`
@@ -130,7 +131,7 @@ func (c *benchRun) params() (p suite.Params, op int32, err error) {
 	p = suite.Params{
 		Rooms: notZero(&err, "rooms", c.Rooms), Players: notZero(&err, "players", c.Players), Hz: notZero(&err, "hz", c.Hz), Payload: notZero(&err, "payload", c.Payload),
 		Warmup: notZero(&err, "warmup", c.Warmup), Measure: notZero(&err, "measure", c.Measure), Rest: notZero(&err, "rest", c.Rest),
-		Rounds: notZero(&err, "rounds", c.Rounds), Rate: notZero(&err, "rate", c.Rate),
+		Rounds: notZero(&err, "rounds", c.Rounds), Rate: notZero(&err, "rate", c.Rate), Servers: notZero(&err, "servers", c.Servers),
 	}
 	return p, notZero(&err, "op-code", c.OpCode), err
 }
@@ -191,7 +192,7 @@ func (c *benchRun) command(workload string) string {
 		name  string
 		value any
 	}{
-		{"rounds", p.Rounds}, {"rooms", p.Rooms}, {"players", p.Players}, {"hz", p.Hz}, {"rate", p.Rate}, {"payload", p.Payload},
+		{"rounds", p.Rounds}, {"rooms", p.Rooms}, {"players", p.Players}, {"servers", p.Servers}, {"hz", p.Hz}, {"rate", p.Rate}, {"payload", p.Payload},
 		{"warmup", p.Warmup}, {"measure", p.Measure}, {"rest", p.Rest}, {"op-code", op},
 	} {
 		add(v.name, fmt.Sprint(v.value))

@@ -36,6 +36,8 @@ type command struct {
 	stop  bool // stop the host and the members of etcd before this command
 	etcd  bool // the command starts a member of etcd
 	aws   bool // the command refers to something that an aws command has created
+	// the command is a game server, which runs beside the commands after it
+	server bool
 }
 
 // documented lists the commands of the documents in the order in which they run, by the host that they need. The test
@@ -67,6 +69,18 @@ var documented = map[string][]command{
 		{text: "aws gamelift create-fleet --name duel --script-id script-... --runtime-configuration " +
 			"'ServerProcesses=[{LaunchPath=/local/game/server.js,ConcurrentExecutions=20}]'", want: `"Status": "NEW"`},
 		{text: "aws gamelift update-script --script-id script-... --script-version 1.1 --zip-file fileb://../duel.zip", want: `"Version": "1.1"`},
+	},
+	"servers": {
+		{text: "bin/troupe dev", host: true},
+		{text: `eval "$(bin/troupe admin compute env)"`},
+		{text: "go run ./docs/servers/example", server: true},
+		{text: "aws gamelift create-game-session --fleet-id fleet-anywhere-dev --location custom-dev --maximum-player-session-count 4", want: `"Status": "ACTIVATING"`, later: true},
+		{text: "aws gamelift create-player-session --game-session-id arn:... --player-id ann", want: `"Status": "RESERVED"`, later: true, aws: true},
+		{text: "aws gamelift create-location --location-name custom-lan", want: `"LocationName": "custom-lan"`},
+		{text: "aws gamelift create-fleet --name arena --compute-type ANYWHERE --locations Location=custom-lan --anywhere-configuration Cost=0.10", want: `"ComputeType": "ANYWHERE"`},
+		{text: "aws gamelift register-compute --fleet-id fleet-... --compute-name host-1 --location custom-lan --ip-address 203.0.113.7", want: `"GameLiftServiceSdkEndpoint": "ws`},
+		{text: "aws gamelift get-compute-auth-token --fleet-id fleet-... --compute-name host-1", want: `"AuthToken": "`},
+		{text: `eval "$(bin/troupe admin compute env --fleet fleet-... --compute host-1)"`, aws: true},
 	},
 	"game": {
 		{text: "bin/troupe new game mygame", want: `^mygame is a game that runs`},
@@ -208,9 +222,12 @@ func TestDocumentedCommands(t *testing.T) {
 // reader follows the documents in a separate folder. Commands of troupe run in this process.
 type reader struct {
 	*testing.T
+	root   string // of the repository
 	dir    string
 	addrs  host.Announcement
 	script string            // id of the created script
+	fleet  string            // id of the created fleet
+	game   string            // id of the created game session
 	host   *process          // nil while no host is running
 	etcd   []*process        // members of etcd that are running
 	ports  map[string]string // addresses of members, by the address in the document
@@ -222,6 +239,7 @@ func newReader(t *testing.T) *reader {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.root = root
 	for _, err := range []error{
 		os.Symlink(filepath.Join(root, "docs"), filepath.Join(r.dir, "docs")), os.MkdirAll(filepath.Join(r.dir, "srv/duel"), 0o700),
 		os.WriteFile(filepath.Join(r.dir, "troupe.yaml"), []byte(movePaths(t, r.dir, servedConfiguration(t))), 0o600),
@@ -297,6 +315,14 @@ func (r *reader) follow(c *command) {
 		r.set(strings.Fields(set)...)
 		return
 	}
+	if inner, ok := strings.CutPrefix(line, `eval "$(`); ok {
+		r.eval(strings.TrimSuffix(inner, `)"`))
+		return
+	}
+	if c.server {
+		r.serve(line)
+		return
+	}
 	if c.host {
 		r.host = starting(r.T, strings.Fields(line)[1:]...)
 		until(r, line, func() error {
@@ -329,6 +355,59 @@ func (r *reader) follow(c *command) {
 	if id := regexp.MustCompile(`"ScriptId": "([^"]+)"`).FindSubmatch(out); id != nil {
 		r.script = string(id[1])
 	}
+	for pattern, id := range map[*regexp.Regexp]*string{createdFleet: &r.fleet, createdGame: &r.game} {
+		if found := pattern.FindSubmatch(out); found != nil {
+			*id = string(found[1])
+		}
+	}
+}
+
+var (
+	createdFleet = regexp.MustCompile(`"FleetId": "(fleet-[^"]+)"`)
+	createdGame  = regexp.MustCompile(`"GameSessionId": "([^"]+)"`)
+	exported     = regexp.MustCompile(`(?m)^export (\w+)='?([^'\n]*)'?$`)
+)
+
+// eval sets the variables that a troupe command prints.
+func (r *reader) eval(line string) {
+	r.Helper()
+	p := begin(nil, append(strings.Fields(line)[1:], "--endpoint", r.addrs.APIURL)...)
+	if code := p.wait(r); code != 0 {
+		r.Fatalf("%s: exit code %d: %s", line, code, p.err.String())
+	}
+	found := exported.FindAllStringSubmatch(p.out.String(), -1)
+	if len(found) != 4 {
+		r.Fatalf("%s prints\n%s", line, p.out.String())
+	}
+	for _, v := range found {
+		r.set(v[1] + "=" + v[2])
+	}
+}
+
+// serve runs a program of this repository until the test ends.
+func (r *reader) serve(line string) {
+	r.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		r.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	_ = free.Close()
+	folder, _ := strings.CutPrefix(line, "go run ")
+	build := exec.Command("go", "build", "-o", filepath.Join(r.dir, "server"), folder)
+	build.Dir = r.root
+	if out, err := build.CombinedOutput(); err != nil {
+		r.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	run := exec.Command(filepath.Join(r.dir, "server"))
+	run.Env = append(os.Environ(), "PORT="+port)
+	if err := run.Start(); err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() {
+		_ = run.Process.Kill()
+		_ = run.Wait()
+	})
 }
 
 // run runs one command once. It returns an error if the result differs from the expected one.
@@ -378,7 +457,7 @@ func (r *reader) moved(line string) string {
 	}
 	for old, now := range map[string]string{
 		"http://127.0.0.1:8080": r.addrs.APIURL, "https://games.example.com:8443": r.addrs.APIURL, "=ca.pem": "=" + r.addrs.CA,
-		"SECRET_ACCESS_KEY=...": "SECRET_ACCESS_KEY=" + strings.TrimPrefix(documentedSecrets[0], "GAME_SECRET="), "script-...": r.script,
+		"SECRET_ACCESS_KEY=...": "SECRET_ACCESS_KEY=" + strings.TrimPrefix(documentedSecrets[0], "GAME_SECRET="), "script-...": r.script, "fleet-...": r.fleet, "arn:...": r.game,
 		"--duration 10s": "--duration 300ms", "--drop 3s --for 1s --duration 20s": "--drop 200ms --for 50ms --duration 1s", "curl -N": "curl -sN --max-time 0.3",
 	} {
 		line = strings.ReplaceAll(line, old, now)

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +44,13 @@ func beServer(what string) {
 		fmt.Println("dir", dir)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
+	case "memory":
+		for all := [][]byte{}; ; time.Sleep(10 * time.Millisecond) {
+			all = append(all, bytes.Repeat([]byte{1}, 4<<20))
+			if len(all) > 250 { // 1 GB: nobody has noticed
+				return
+			}
+		}
 	case "parent":
 		_ = exec.Command("sleep", "1000").Start()
 	}
@@ -308,6 +317,41 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	o := newOwner(t, func() error { return errors.New("no leader") })
 	o.Configure(fleet, self(t, "crash"), "here", map[string]int{"here": 1})
 	if e := next[Event](o); e.Code != eventGeneric || !strings.Contains(e.Text, "no leader") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A host that runs as root starts processes as another user. Others say that they cannot.
+func TestAnotherUser(t *testing.T) {
+	o := newOwner(t, nil)
+	s := &messages.GameServer{Path: "/bin/sh", Args: []string{"-c", "id -un; echo home $HOME; sleep 1000"}, Dir: "/", User: "nobody"}
+	if err := CheckUser(s.User); os.Geteuid() != 0 {
+		if !errors.Is(err, errUser) {
+			t.Error(err)
+		}
+		return
+	} else if err != nil {
+		t.Skip(err)
+	}
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	o.logged(`"message":"nobody"`)
+	o.logged(`"message":"home /`)
+}
+
+// Without a control group, a process that takes more memory than it may is killed, and the event says so.
+func TestMemoryIsLimited(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("memory is limited on Linux only")
+	}
+	o := newOwner(t, nil)
+	s := self(t, "memory")
+	s.MemoryMax, s.CPUs = 64<<20, 0.5
+	o.groups.err = errors.New("no groups here")
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	if e := next[Event](o); e.Code != eventGeneric || !strings.Contains(e.Text, "no groups here") {
+		t.Errorf("%+v", e)
+	}
+	if e := next[Event](o); e.Code != serverprocess.EventCrashed || !strings.Contains(e.Text, "more than 64 MiB") {
 		t.Errorf("%+v", e)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,12 +11,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
 
 	"troupe/actors/serverprocess/launch"
 	"troupe/transport/host"
@@ -23,7 +26,7 @@ import (
 )
 
 // launched starts a host that starts the example itself, and waits until its fleet is ACTIVE.
-func launched(ctx context.Context, t *testing.T, change func(*host.GameServer)) *hosttest.Host {
+func launched(ctx context.Context, t *testing.T, log io.Writer) *hosttest.Host {
 	t.Helper()
 	if err := launch.Supported(); err != nil {
 		t.Skip(err)
@@ -36,10 +39,7 @@ func launched(ctx context.Context, t *testing.T, change func(*host.GameServer)) 
 	c := hosttest.Config(t)
 	c.Fleets[0].GameSessionsMax = 0
 	c.Fleets[0].Server = host.GameServer{Path: own, Env: []string{asExample + "=1"}, Ports: fmt.Sprintf("%d-%d", from, from+39), Processes: 2}
-	if change != nil {
-		change(&c.Fleets[0].Server)
-	}
-	h := hosttest.Start(t, host.Options{Config: c, Network: hosttest.System, Log: hosttest.Log(t)})
+	h := hosttest.Start(t, host.Options{Config: c, Network: hosttest.System, Log: zerolog.New(log)})
 	await(ctx, t, "an ACTIVE fleet", func() bool {
 		out, err := h.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{"fleet-dev"}})
 		return err == nil && out.FleetAttributes[0].Status == types.FleetStatusActive
@@ -118,7 +118,7 @@ func TestMatchesOnProcessesThatTroupeStarts(t *testing.T) {
 	// long enough for slow machines: it only ends a test that hangs
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	h := launched(ctx, t, nil)
+	h := launched(ctx, t, zerolog.NewTestWriter(t))
 	games := matched(ctx, t, h.API, "ann", "bob", "cid", "dan")
 	process := map[string]int32{}
 	for _, g := range games {
@@ -181,4 +181,125 @@ func TestMatchesOnProcessesThatTroupeStarts(t *testing.T) {
 	if err != nil || len(computes.ComputeList) != 1 || *computes.ComputeList[0].ComputeName != "host" {
 		t.Errorf("%+v, %v", computes, err)
 	}
+}
+
+// The end of a process ends its game session at once, whoever ends it, and the host ends no process by force that ends when
+// it is told to.
+func TestProcessesEndWithTheirGameSessions(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	h := launched(ctx, t, zerolog.NewTestWriter(t))
+	create := func() string {
+		var id string
+		await(ctx, t, "a free process", func() bool {
+			out, err := h.API.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(4)})
+			if err == nil {
+				id = *out.GameSession.GameSessionId
+			}
+			return err == nil
+		})
+		return id
+	}
+	status := func(id string, want types.GameSessionStatus) {
+		t.Helper()
+		await(ctx, t, string(want), func() bool {
+			out, err := h.API.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: aws.String(id)})
+			return err == nil && out.GameSessions[0].Status == want
+		})
+	}
+	crashes := func() (n int) {
+		events, err := h.API.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: aws.String("fleet-dev")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events.Events {
+			if e.EventCode == types.EventCodeServerProcessCrashed {
+				n++
+			}
+		}
+		return n
+	}
+	id := create()
+	status(id, types.GameSessionStatusActive)
+	if _, err := h.API.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{GameSessionId: aws.String(id), TerminationMode: types.TerminationModeTriggerOnProcessTerminate}); err != nil {
+		t.Fatal(err)
+	}
+	status(id, types.GameSessionStatusTerminated)
+	if n := crashes(); n != 0 {
+		t.Errorf("%d crashes", n)
+	}
+	id = create()
+	status(id, types.GameSessionStatusActive)
+	if _, err := h.API.TerminateGameSession(ctx, &gamelift.TerminateGameSessionInput{GameSessionId: aws.String(id), TerminationMode: types.TerminationModeForceTerminate}); err != nil {
+		t.Fatal(err)
+	}
+	status(id, types.GameSessionStatusTerminated)
+	status(create(), types.GameSessionStatusActive)
+	if n := crashes(); n != 0 {
+		t.Errorf("%d crashes", n)
+	}
+}
+
+// A game server that ends at once is shown with what it has printed, and its fleet is in ERROR.
+func TestAServerThatDoesNotRun(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := launch.Supported(); err != nil {
+		t.Skip(err)
+	}
+	c := hosttest.Config(t)
+	c.Fleets[0].GameSessionsMax = 0
+	c.Fleets[0].Server = host.GameServer{Path: "/bin/sh", Args: []string{"-c", "echo no map; exit 4"}, Processes: 1}
+	h := hosttest.Start(t, host.Options{Config: c, Network: hosttest.System})
+	await(ctx, t, "ERROR", func() bool {
+		out, err := h.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{"fleet-dev"}})
+		return err == nil && out.FleetAttributes[0].Status == types.FleetStatusError
+	})
+	events, err := h.API.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: aws.String("fleet-dev")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "a process ended (exit status 4); its last lines:\nno map"
+	for _, e := range events.Events {
+		if e.EventCode == types.EventCodeServerProcessCrashed && *e.Message == want {
+			return
+		}
+	}
+	t.Errorf("no event says %q", want)
+}
+
+// A drain tells the processes to end, and waits for them.
+func TestADrainEndsTheProcesses(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	var log bytes.Buffer
+	said := func(text string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Count(log.String(), text)
+	}
+	h := launched(ctx, t, writes(func(b []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		log.Write(b)
+	}))
+	await(ctx, t, "both processes", func() bool { return said(`"server process connected"`) == 2 })
+	h.Host.StartDrain(5 * time.Minute)
+	select {
+	case <-h.Host.Drained():
+	case <-ctx.Done():
+		t.Fatal("the host does not end")
+	}
+	if ended, well := said(`"game server ended"`), said(`"how":"exit status 0"`); ended != 2 || well != 2 {
+		t.Errorf("%d processes have ended, %d of them by themselves", ended, well)
+	}
+}
+
+type writes func([]byte)
+
+// Write implements io.Writer.
+func (w writes) Write(b []byte) (int, error) {
+	w(b)
+	return len(b), nil
 }

@@ -113,7 +113,7 @@ func TestOrder(t *testing.T) {
 		p.silent()
 		q.silent()
 		if b.wants != 1 {
-			t.Fatal(b.wants)
+			p.t.Fatal(b.wants)
 		}
 		(<-b.held)(nil, nil)
 		if m := p.next(); m.RequestId != "a" {
@@ -215,5 +215,27 @@ func TestCloseByTheProcess(t *testing.T) {
 		if c := p.ends(); c != 1001 {
 			t.Error(c)
 		}
+	})
+}
+
+// Whatever bytes a process sends, its connection ends in order, and the endpoint goes on.
+func FuzzConnection(f *testing.F) {
+	beat := []byte(`{"Action":"HeartbeatServerProcess","RequestId":"f","HealthStatus":true}`)
+	for _, op := range []rfc6455.Opcode{rfc6455.Text, rfc6455.Binary, rfc6455.Ping, rfc6455.Pong, rfc6455.Close, rfc6455.Continuation} {
+		f.Add(rfc6455.AppendMasked(rfc6455.AppendMasked(nil, op, 7, beat), rfc6455.Text, 7, beat))
+	}
+	f.Add([]byte{0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 1, 2, 3, 4, 5})
+	f.Add([]byte{0x01, 0x81, 0, 0, 0, 0, '{', 0x80, 0x81, 0, 0, 0, 0, '}'})
+	f.Fuzz(func(t *testing.T, input []byte) {
+		faked(t, new(backend), func(_ *backend, dial func() *process, _ messages.ProcessLink, p *process) {
+			go func() {
+				_, _ = p.nc.Write(input)
+				time.Sleep(time.Minute)
+				_ = p.nc.Close()
+			}()
+			p.ends()
+			q := dial()
+			q.beat(true)
+		})
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"troupe/messages"
 	"troupe/transport/host"
 	"troupe/transport/internal/rfc6455"
+	"troupe/transport/transporttest/stock"
 )
 
 func code(t *testing.T, err error, want messages.ErrorCode) {
@@ -634,6 +635,34 @@ func TestDeletedFleet(t *testing.T) {
 		ready.call(200, "TerminateServerProcess", "")
 		synctest.Wait()
 		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
+	})
+}
+
+// Players connect to the process: a Realtime client cannot log in to its game session. An operator's kick ends the player
+// session, and a banned player is not accepted.
+func TestRealtimeLoginIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.hosts(p, 3)
+		ids := w.players(g.ID, "a", "b")
+		c, err := stock.Dial(t.Context(), w.Host.Host.Addrs().WS, string(ids[0]), stock.Options{NoUDP: true, Network: w.Net})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.AwaitLogin(t.Context()); !errors.Is(err, stock.ErrLoginRefused) {
+			t.Error(err)
+		}
+		p.call(200, "AcceptPlayerSession", seat(g.ID, ids[0]))
+		if n := ask(w, messages.KickPlayer{GameSession: g.ID, Player: "b", Reason: "x"}); n != 1 {
+			t.Error(n)
+		}
+		synctest.Wait()
+		p.call(400, "AcceptPlayerSession", seat(g.ID, ids[1]))
+		if s := w.player(ids[1]); s != messages.PlayerSessionCompleted {
 			t.Error(s)
 		}
 	})
