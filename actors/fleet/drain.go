@@ -51,7 +51,7 @@ func (gs *games) onDrain(m stage.Request[messages.Drain, stage.None]) {
 	gs.hosting.Drain()
 	gs.launchAll()
 	for _, e := range gs.order {
-		if !e.runs() || e.outlives() { // game sessions in processes of their own outlive the host (server-sdk.md 12.4)
+		if !e.runs() || gs.outlives(e) { // game sessions in processes of their own outlive the host (server-sdk.md 12.4)
 			continue
 		}
 		// CurrentPlayers does not count a player session that is still being stored. Seats does not count a player that
@@ -83,7 +83,7 @@ func (gs *games) cancelDrain() error {
 	was := gs.drain
 	gs.drain = drain{}
 	for _, e := range gs.order {
-		if e.runs() && !e.outlives() {
+		if e.runs() && !gs.outlives(e) {
 			e.ref.Tell(gamesession.EndWhenEmpty{On: e.superseded})
 		}
 	}
@@ -100,7 +100,7 @@ const drainSpread = 500 * time.Millisecond
 
 func (gs *games) endAll() {
 	gs.drain.ending = true
-	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() || e.outlives() })
+	live := slices.DeleteFunc(slices.Clone(gs.order), func(e *entry) bool { return !e.runs() || gs.outlives(e) })
 	for _, e := range live {
 		if len(live) < 100 {
 			gs.terminate(e)

@@ -327,7 +327,7 @@ func (gs *games) onExited(m stage.Exited) {
 		return
 	}
 	delete(gs.refs, m.Ref)
-	if e.ref = nil; e.outlives() {
+	if e.ref = nil; gs.outlives(e) {
 		gs.serving--
 	}
 	if m.Crash != "" && e.process != nil && e.phase != phaseOver {

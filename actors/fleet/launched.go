@@ -75,5 +75,8 @@ func (gs *games) logServer(p *server, e *entry) {
 	}
 }
 
-// outlives reports whether a game session goes on when this host ends, because its process does.
-func (e *entry) outlives() bool { return e.server != nil && !e.server.compute.Host }
+// outlives reports whether a game session goes on when this host ends, because its process does. A cluster ends the game
+// sessions of a node that leaves.
+func (gs *games) outlives(e *entry) bool {
+	return e.server != nil && !e.server.compute.Host && gs.o.Directory == nil
+}

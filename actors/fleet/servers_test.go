@@ -31,10 +31,13 @@ func (p *process) Supersede() {}
 const anywhere messages.FleetID = "fleet-anywhere"
 
 // served runs a test on a host with an ANYWHERE fleet, and a process that is ready.
-func served(t *testing.T, test func(h *host, p *process)) {
+func served(t *testing.T, test func(h *host, p *process), change ...func(o *fleet.Options)) {
 	t.Helper()
 	hosted(t, func(o *fleet.Options) {
 		o.Fleets = append(o.Fleets, &messages.Fleet{ID: anywhere, Status: messages.FleetActive, Locations: []string{actorstest.Home}, Anywhere: true})
+		for _, f := range change {
+			f(o)
+		}
 	}, func(h *host) {
 		wanted[*messages.Compute](h, messages.RegisterCompute{Compute: messages.Compute{FleetID: anywhere, Name: "c", Location: actorstest.Home, IPAddress: "192.0.2.9"}})
 		p := &process{h: h, id: messages.ProcessID{FleetID: anywhere, Compute: "c", Name: "p"}}
@@ -155,4 +158,41 @@ func TestManyProcessesAskForATokenAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// directory accepts every game session.
+type directory struct{}
+
+func (directory) Claim(_ *messages.GameSession, _ [32]byte, done func(error)) { done(nil) }
+func (directory) End(messages.GameSessionID, bool)                            {}
+
+// A drain does not wait for game sessions that go on without the host. In a cluster they end with their node: the drain
+// waits for their players, and then tells their processes to end.
+func TestADrainWithProcesses(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		p.hosts()
+		if errs := *later[messages.None](h, messages.Drain{Grace: time.Minute}); len(errs) != 1 || errs[0] != nil {
+			t.Error(errs)
+		}
+	})
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		players := wanted[[]*messages.PlayerSession](h, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "a"}}})
+		seat := messages.SetPlayer{Session: g.ID, Player: players[0].ID, Accept: true}
+		p.must(seat)
+		drained := later[messages.None](h, messages.Drain{Grace: 5 * time.Minute})
+		stagetest.Pass(2 * time.Minute)
+		if len(*drained) != 0 || h.game(g.ID).Status != messages.GameSessionActive {
+			t.Fatal(*drained, h.game(g.ID).Status)
+		}
+		seat.Accept, p.pushes = false, nil
+		p.must(seat)
+		stagetest.Pass(time.Second)
+		if len(*drained) != 1 || len(p.pushes) != 1 || h.game(g.ID).Status != messages.GameSessionTerminated {
+			t.Fatal(*drained, p.pushes, h.game(g.ID).Status)
+		}
+		if _, ok := p.pushes[0].(messages.PushTerminate); !ok {
+			t.Errorf("%T", p.pushes[0])
+		}
+	}, func(o *fleet.Options) { o.Directory = directory{} })
 }

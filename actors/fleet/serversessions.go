@@ -107,7 +107,7 @@ func (gs *games) spawnServer(f *messages.Fleet, e *entry, record *messages.GameS
 	settings.ActivationLimit, settings.EmptyTimeout = 0, -1 // the machine of the process has the limit
 	e.ref = gs.context.Stage().NewRef(counters.ActorGameSession, gs.o.Session.Mailbox)
 	gs.refs[e.ref] = e
-	if e.outlives() {
+	if gs.outlives(e) {
 		gs.serving++
 	}
 	o := gamesession.Options{

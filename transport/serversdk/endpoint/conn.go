@@ -102,6 +102,10 @@ func (c *conn) End(drop bool) {
 // Supersede implements messages.ProcessLink, by the rules of server-sdk.md 12.2: a client in Go would tear down the new
 // connection if the old one got a close frame.
 func (c *conn) Supersede() {
+	if c.e.crowded(c.peer) {
+		c.drop()
+		return
+	}
 	if c.golang {
 		c.after(goTime, c.drop)
 		return

@@ -45,6 +45,8 @@ type Options struct {
 const (
 	// connectionsMax limits the open connections. A process has two while one of them is being replaced.
 	connectionsMax = 60_000
+	// processConnectionsMax is the number of connections of one process above which a superseded one ends at once.
+	processConnectionsMax = 4
 	// handshakeTime limits the Backend's answer to a handshake. SDKs give up after two seconds.
 	handshakeTime = 1500 * time.Millisecond
 	// requestTime limits the answer to a request. SDKs give up after 20 seconds.
@@ -228,6 +230,13 @@ func (e *Endpoint) forget(c *conn) {
 	if p.open--; p.open == 0 && p.replays.empty() {
 		delete(e.of, c.id)
 	}
+}
+
+// crowded reports whether a process connects again and again.
+func (e *Endpoint) crowded(p *peer) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return p.open > processConnectionsMax
 }
 
 // sweep forgets processes that have had no connection for replayTime. It looks at a few of them for each new process, so

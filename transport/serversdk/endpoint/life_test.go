@@ -342,6 +342,30 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// A process that connects again and again has a few connections, and takes none away from others.
+func TestManyConnectionsOfAProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		all := []*process{w.connect("p").ready(1)}
+		for range 20 {
+			all = append(all, w.connect("p"))
+		}
+		synctest.Wait()
+		open := 0
+		for _, p := range all {
+			select {
+			case <-p.text:
+			default:
+				open++
+			}
+		}
+		if open > 5 {
+			t.Errorf("%d connections", open)
+		}
+		all[20].beat(true)
+	})
+}
+
 // SS-37, SS-104, D-402: a process gets another token before its own expires.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
