@@ -228,12 +228,11 @@ func FuzzConnection(f *testing.F) {
 	f.Add([]byte{0x01, 0x81, 0, 0, 0, 0, '{', 0x80, 0x81, 0, 0, 0, 0, '}'})
 	f.Fuzz(func(t *testing.T, input []byte) {
 		faked(t, new(backend), func(_ *backend, dial func() *process, _ messages.ProcessLink, p *process) {
-			go func() {
-				_, _ = p.nc.Write(input)
-				time.Sleep(time.Minute)
-				_ = p.nc.Close()
-			}()
+			go p.nc.Write(input)
+			end := time.AfterFunc(time.Minute, func() { _ = p.nc.Close() })
 			p.ends()
+			end.Stop()
+			_ = p.nc.Close()
 			q := dial()
 			q.beat(true)
 		})
