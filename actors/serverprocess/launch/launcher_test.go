@@ -233,6 +233,43 @@ func TestAServerGetsWhatItNeedsAndNothingOfTheHost(t *testing.T) {
 	}
 }
 
+// All processes of a fleet have ports of their own: in all locations, and while those of an earlier configuration end.
+func TestNoPortIsGivenTwice(t *testing.T) {
+	o := newOwner(t, nil)
+	s := self(t, "stubborn")
+	s.PortTo = s.PortFrom + 3
+	o.Configure(fleet, s, "home", map[string]int{"home": 1, "far": 1})
+	o.logged(`"port":7000`)
+	o.logged(`"port":7001`)
+	o.Configure(fleet, s, "home", nil)
+	o.Configure(fleet, s, "home", map[string]int{"home": 1})
+	o.logged(`"port":7002`)
+	next := *s
+	next.Args = []string{"-new"}
+	o.Configure(fleet, &next, "home", map[string]int{"home": 1})
+	o.logged(`"port":7003`)
+}
+
+// What has failed is remembered while a fleet has no processes, because the host drains.
+func TestNoProcessesForAWhile(t *testing.T) {
+	o := newOwner(t, nil)
+	s := self(t, "crash")
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	next[Fails](o)
+	o.Configure(fleet, s, "here", nil)
+	for range 2 { // two turns of the loop: the first one is over
+		turn := make(chan struct{})
+		o.do(func() { close(turn) })
+		<-turn
+	}
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	failed := make(chan int)
+	o.do(func() { failed <- o.pools[place{fleet, "here"}].failed })
+	if n := <-failed; n == 0 {
+		t.Error("forgotten")
+	}
+}
+
 func TestServersAreEndedInSteps(t *testing.T) {
 	o := newOwner(t, nil)
 	o.Configure(fleet, self(t, "parent"), "here", map[string]int{"here": 1})

@@ -82,7 +82,7 @@ func (c *server) run() (e exit) {
 	defer c.hosts(nil)
 	access, err := c.l.o.Authorize(c.l.ctx, c.in.fleet, c.in.location, c.in.compute)
 	if err != nil {
-		return exit{eventGeneric, "no game server can be started, because this host is no compute of the fleet: " + err.Error(), true}
+		return exit{eventGeneric, "no game server can be started, because this host is no compute of the fleet: " + err.Error(), true, true}
 	}
 	c.token = access.Token
 	cmd, user, err := command(c.in.of, c.port, c.variables(access))
@@ -93,7 +93,7 @@ func (c *server) run() (e exit) {
 }
 
 func notStarted(of *messages.GameServer, err error) exit {
-	return exit{eventInvalidPath, fmt.Sprintf("%s cannot be started: %v", of.Path, err), true}
+	return exit{eventInvalidPath, fmt.Sprintf("%s cannot be started: %v", of.Path, err), true, false}
 }
 
 // variables are those that every Server SDK reads (server-sdk.md 3.1).
