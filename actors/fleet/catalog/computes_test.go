@@ -221,6 +221,10 @@ func TestHostsAreComputesOfTheirFleets(t *testing.T) {
 		w.refuses(messages.InvalidRequest, q)
 		q.Compute.Host = true
 		do[*messages.Compute](w, q)
+		ask := messages.AuthorizeCompute{FleetID: "fleet-server", Name: "host"}
+		w.refuses(messages.InvalidRequest, ask) // over the API
+		ask.Host = true
+		do[messages.ComputeAuth](w, ask)
 		q.Compute.FleetID, q.Compute.Location = anywhere(w), attic
 		w.refuses(messages.InvalidRequest, q)
 		// Nobody changes over the API what runs on the hosts; how often is another matter, within the ports.

@@ -37,6 +37,8 @@ type Access struct{ URL, Token string }
 
 // Messages to the owner of the processes.
 type (
+	// Starts says that a process is started. Exited follows.
+	Starts struct{ Process messages.ProcessID }
 	// Exited says that a process has ended. What the endpoint knows of it ends, without a fleet event of its own.
 	Exited struct{ Process messages.ProcessID }
 	// Ask asks for TerminateProcess to a process.
@@ -235,6 +237,15 @@ func (l *Launcher) Hosts(k messages.ProcessID, sink script.Sink) {
 	})
 }
 
+// Hide hides a token in what a process prints from now on.
+func (l *Launcher) Hide(k messages.ProcessID, token string) {
+	l.do(func() {
+		if c := l.of(k); c != nil {
+			c.hide(token)
+		}
+	})
+}
+
 func (l *Launcher) of(k messages.ProcessID) *server {
 	if c := l.children[k.Name]; c != nil && c.in.fleet == k.FleetID && c.in.compute == k.Compute {
 		return c
@@ -292,6 +303,7 @@ func (l *Launcher) carry(p *placed, all []action) {
 func (l *Launcher) start(p *placed, a action) {
 	c := newServer(l, p, a.process, a.port)
 	l.children[c.id] = c
+	l.o.Tell(Starts{c.key()})
 	l.live.Go(func() {
 		e := c.run()
 		l.do(func() { l.exited(c, e) })

@@ -305,6 +305,16 @@ func TestTheOutputOfAGameSessionIsItsLog(t *testing.T) {
 	c.hosts(&log)
 	out.Run(strings.NewReader("in the game\n\xff\n"))
 	c.hosts(nil)
+	for n := range 2 * tokensMax {
+		c.hide(fmt.Sprintf("secret-%02d", n))
+	}
+	c.hosts(&log)
+	out.Run(strings.NewReader("with secret-30 and secret-31\n"))
+	if n := len(log.all); n == 0 || log.all[n-1] != "stdout: with [token] and [token]" || len(c.tokens) != tokensMax {
+		t.Errorf("%q with %d tokens", log.all, len(c.tokens))
+	}
+	c.hosts(nil)
+	log.all = slices.DeleteFunc(log.all, func(line string) bool { return strings.Contains(line, "token") })
 	if want := []string{"stdout: in the game", "stdout: \ufffd"}; !reflect.DeepEqual(log.all, want) || !log.closed {
 		t.Errorf("%q", log.all)
 	}
