@@ -237,5 +237,11 @@ func TestHostsAreComputesOfTheirFleets(t *testing.T) {
 		if got := Capacity(f, home); got != 3 {
 			t.Errorf("capacity %d", got)
 		}
+		many := 3
+		w.refuses(messages.InvalidRequest, messages.UpdateCapacity{FleetID: "fleet-server", Desired: &many, Max: &many}) // nine of three ports
+		do[*messages.Fleet](w, messages.UpdateRuntime{FleetID: "fleet-server", Runtime: one})
+		do[*messages.Fleet](w, messages.UpdateCapacity{FleetID: "fleet-server", Desired: &many, Max: &many})
+		w.refuses(messages.InvalidRequest, messages.UpdateRuntime{FleetID: "fleet-server", Runtime: three})
+		w.refuses(messages.InvalidRequest, messages.AddFleetLocations{FleetID: "fleet-server", Locations: []string{away}})
 	})
 }
