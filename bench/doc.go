@@ -48,6 +48,14 @@
 // session starts whenever the host has ended the previous one. The p99 of the ordinary sessions is compared with that
 // of a host without a hostile session.
 //
+// # Game servers
+//
+// servers-* have processes of transport/sdkclient, which act as the SDK for Go does, in the generator; the host has a store on
+// disk. Processes connect and become ready as fast as 128 at a time can. Memory is as above, with the processes in place of
+// players; the CPU is that of their heartbeats. In servers-create, a call lasts until the process has read the push. In
+// servers-restart, all are back when the last of them has connected again, counted from SIGKILL; the SDK tries at once, and
+// then after 8, 24 and 56 s.
+//
 // # Service API
 //
 // The hosts have a store on disk, in the temporary folder. Calls are AWS JSON over up to 128 connections. Each call

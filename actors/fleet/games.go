@@ -41,8 +41,8 @@ type games struct {
 	serving    int // number of actors of game sessions that outlive this host
 	news       roomNews
 	drain      drain
-	ownServers int              // number of processes in servers that the Launcher has started
-	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
+	own        map[messages.ProcessID]bool // processes that the Launcher has started, from their connection to their exit
+	launcher   *launch.Launcher            // nil: this host starts no game servers; set when the actor has started
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled log for failed commits; set once
 	context    *stage.Context // the fleet actor's context; nil until the actor has started
@@ -117,7 +117,7 @@ func newGames(o Options, c *catalog.Catalog) *games {
 	gs := &games{
 		o: o, catalog: c, fleets: make(map[messages.FleetID]*fleetGames), sessions: make(map[messages.GameSessionID]*entry),
 		tokens: make(map[tokenKey]*entry), players: playerIndex{of: make(map[messages.PlayerSessionID]*entry)},
-		refs: make(map[*stage.Ref]*entry), live: make(map[string]int), servers: newServers(),
+		refs: make(map[*stage.Ref]*entry), live: make(map[string]int), servers: newServers(), own: make(map[messages.ProcessID]bool),
 	}
 	gs.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &gs.storeLog, Publish: o.OnEvent, Stopped: unavailable(),

@@ -152,7 +152,7 @@ func (gs *games) onChanged(m gamesession.Changed) {
 	if isActive || gs.o.OwnEvents || e.server != nil {
 		gs.storeChange(e)
 	}
-	if f := gs.catalog.Fleet(e.fleet.id); isActive && f.Runtime.ActivatingMax > 0 {
+	if f := gs.catalog.Fleet(e.fleet.id); isActive && f != nil && f.Runtime.ActivatingMax > 0 {
 		gs.tellRoom(f)
 	}
 	e.tellActivation()

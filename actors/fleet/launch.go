@@ -108,9 +108,10 @@ func (gs *games) onAwaitRoom(m stage.Request[messages.AwaitRoom, messages.Room])
 	gs.news.waiting = append(gs.news.waiting, m.Reply)
 }
 
-// tellRoom reports that a fleet may have more room for game sessions.
+// tellRoom reports that a fleet may have more room for game sessions. The fleet of a restored game session may be gone: f
+// is nil then.
 func (gs *games) tellRoom(f *messages.Fleet) {
-	if f.Status == messages.FleetActive {
+	if f != nil && f.Status == messages.FleetActive {
 		gs.news.tell()
 	}
 }

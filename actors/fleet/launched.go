@@ -47,6 +47,8 @@ func (gs *games) onLaunched(msg any) bool {
 		if p := gs.servers.of[m.Process]; p != nil {
 			gs.carryOut(p, p.machine.Kill(""))
 		}
+		delete(gs.own, m.Process)
+		gs.finishDrain()
 	case launch.Ask:
 		gs.onServerEnds(serverEnds{m.Process})
 	case launch.Event:

@@ -11,7 +11,8 @@ import (
 // push is a message that waits to be sent.
 type push struct {
 	messages.ProcessPush
-	late bool // it waits for a heartbeat on the next connection
+	late bool      // it waits for a heartbeat on the next connection
+	at   time.Time // since when it may be sent, but for the answers to requests
 }
 
 // push queues a message to a process. Of each kind only the newest waits.
@@ -30,9 +31,11 @@ func (gs *games) push(p *server, m messages.ProcessPush) {
 		}
 		return false
 	}
-	p.pushes = append(slices.DeleteFunc(p.pushes, same), push{m, p.link == nil})
+	p.pushes = append(slices.DeleteFunc(p.pushes, same), push{m, p.link == nil, gs.context.Now()})
 	if len(p.pushes) > pushesMax {
-		p.pushes = slices.Delete(p.pushes, 0, 1)
+		// Then at least three are results of backfills. The others must not be lost.
+		i := slices.IndexFunc(p.pushes, func(o push) bool { _, ok := o.ProcessPush.(messages.PushUpdate); return ok })
+		p.pushes = slices.Delete(p.pushes, i, i+1)
 	}
 }
 
@@ -50,20 +53,33 @@ func (p *server) delay() {
 	}
 }
 
+// sendAt returns when a push may be sent that may be sent since a time, but for the answers to requests: they keep it back
+// for pushWaitMax at most, because a process may send requests all the time.
+func (p *server) sendAt(since time.Time) time.Time {
+	at := p.quiet
+	if most := since.Add(pushWaitMax); most.Before(at) {
+		at = most
+	}
+	if at.Before(p.spaced) {
+		at = p.spaced
+	}
+	return at
+}
+
 // sendDue sends the next push, if it may be sent now.
 func (gs *games) sendDue(p *server) {
 	now := gs.context.Now()
-	if len(p.pushes) > 0 && !p.pushes[0].late && p.link != nil && !now.Before(p.quiet) {
+	if len(p.pushes) > 0 && !p.pushes[0].late && p.link != nil && !now.Before(p.sendAt(p.pushes[0].at)) {
 		p.link.Push(p.pushes[0].ProcessPush)
 		p.pushes = slices.Delete(p.pushes, 0, 1)
-		p.quiet = now.Add(serverprocess.PushPause)
+		p.spaced = now.Add(serverprocess.PushPause)
 	}
-	if t := p.refreshAt(); len(p.pushes) == 0 && !t.IsZero() && !now.Before(t) && !now.Before(p.quiet) && p.machine.MayRefresh() && p.link != nil {
+	if t := p.refreshAt(); len(p.pushes) == 0 && !t.IsZero() && !now.Before(t) && !now.Before(p.sendAt(t)) && p.machine.MayRefresh() && p.link != nil {
 		p.link.Push(messages.PushRefresh{Host: p.compute.Host})
 		p.machine.Refreshed(now)
 		p.refreshed, p.answered = now, time.Time{}
 		p.refreshes++
-		p.quiet = now.Add(serverprocess.PushPause)
+		p.spaced = now.Add(serverprocess.PushPause)
 	}
 }
 
@@ -73,7 +89,7 @@ func (p *server) refreshAt() time.Time {
 	case p.link == nil || !p.heard || p.refreshes >= refreshesMax:
 		return time.Time{}
 	case p.refreshes == 0 && p.tokenEnds.IsZero():
-		return p.quiet
+		return p.spaced
 	case p.refreshes == 0:
 		return p.tokenEnds.Add(-refreshBefore)
 	}
@@ -90,12 +106,14 @@ func (p *server) refreshAt() time.Time {
 // wakeAt sets the timer of a process. A timer that fires too early does no harm, so it is only moved forward.
 func (gs *games) wakeAt(p *server) {
 	due := p.machine.Due()
-	if len(p.pushes) > 0 && !p.pushes[0].late && p.link != nil && p.quiet.Before(due) {
-		due = p.quiet
+	if len(p.pushes) > 0 && !p.pushes[0].late && p.link != nil {
+		if at := p.sendAt(p.pushes[0].at); at.Before(due) {
+			due = at
+		}
 	}
 	if t := p.refreshAt(); !t.IsZero() && p.machine.MayRefresh() {
-		if t.Before(p.quiet) {
-			t = p.quiet
+		if at := p.sendAt(t); t.Before(at) {
+			t = at
 		}
 		if t.Before(due) {
 			due = t

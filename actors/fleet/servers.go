@@ -26,6 +26,8 @@ const (
 	usedUpMax = 50_000
 	// laterPush is the time between a heartbeat on a new connection and a push that waited for it (SS-205).
 	laterPush = time.Second
+	// pushWaitMax limits how long a push waits because the process gets answers all the time.
+	pushWaitMax = time.Second
 	// A process gets a new token refreshBefore the end of its own. A push of it is repeated after refreshAgain, or
 	// refreshHeard after a request on the old connection, at most refreshesMax times, and never within refreshMin.
 	refreshBefore = 20 * time.Minute
@@ -55,7 +57,8 @@ type server struct {
 
 	// Pushes.
 	pushes []push
-	quiet  time.Time // no push before (SS-202)
+	spaced time.Time // no push before (SS-202)
+	quiet  time.Time // no push before, because of the answer to a request; see sendAt
 	heard  bool      // it has sent a heartbeat on its current connection
 
 	// Refresh of its token.
@@ -262,7 +265,7 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 		p = &server{id: id, machine: serverprocess.New(now)}
 		gs.servers.of[id] = p
 		if compute.Host {
-			gs.ownServers++
+			gs.own[id] = true
 		}
 	} else {
 		p.machine.Open()
@@ -300,11 +303,11 @@ func (gs *games) beat(p *server, healthy bool, now time.Time) error {
 		pause := serverprocess.PushPause
 		for i := range p.pushes {
 			if p.pushes[i].late {
-				p.pushes[i].late, pause = false, laterPush
+				p.pushes[i].late, p.pushes[i].at, pause = false, now, laterPush
 			}
 		}
-		if t := now.Add(pause); p.quiet.Before(t) {
-			p.quiet = t
+		if t := now.Add(pause); p.spaced.Before(t) {
+			p.spaced = t
 		}
 	}
 	if len(effects) > 0 {
@@ -339,11 +342,16 @@ func (p *server) peek(port int, last bool) (bool, []serverprocess.Effect) {
 }
 
 // changeServer makes a change of a process. decide is called twice: with a copy of its machine, for the record that is
-// stored, and with the machine itself (last is true) once that is durable.
+// stored, and with the machine itself (last is true) once that is durable. also makes a change of its game session, which
+// does not change meanwhile.
 func (gs *games) changeServer(p *server, reply func(any, error), decide func(m *serverprocess.Machine, now time.Time, last bool) (error, []serverprocess.Effect), also ...func() store.Change) {
 	var late error
+	var uses []ledger.Key
+	if len(also) > 0 {
+		uses = append(uses, p.e.key())
+	}
 	gs.ledger.Do(ledger.Transaction{
-		Key: processKey(p.id),
+		Key: processKey(p.id), Uses: uses, WaitingMax: editsMax + terminationsMax,
 		Reply: func(err error) {
 			reply(nil, cmp.Or(err, late))
 		},
@@ -460,10 +468,6 @@ func (gs *games) endServer(p *server, end serverprocess.Ended) {
 		ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "its server process has ended", Force: true})
 	}
 	gs.tellEmpty(p.id.FleetID)
-	if p.compute.Host {
-		gs.ownServers--
-		gs.finishDrain()
-	}
 }
 
 // useUp remembers the id of a process that has ended.

@@ -272,9 +272,6 @@ func (gs *games) restoreServers() error {
 		gs.servers.of[id] = &server{id: id, stored: r.Process, isStored: true, signature: r.Signature, compute: messages.Compute{
 			FleetID: r.Fleet, Name: r.Compute, Location: r.Location, IPAddress: r.IPAddress, DNSName: r.DNSName, Host: r.Host,
 		}}
-		if r.Host {
-			gs.ownServers++
-		}
 		if g := r.Process.GameSession; g != "" && !r.Host {
 			gs.servers.hosts[g] = gs.servers.of[id]
 		}

@@ -30,6 +30,9 @@ func PlayerSession(s script.Session, id messages.PlayerSessionID) *player.Handle
 	return s.(*session).byID[id].player
 }
 
+// Timers returns the number of running timers of a game session. It may be called only in callbacks.
+func Timers(s script.Session) int { return s.(*session).c.Timers() }
+
 // Ref returns the actor of a game session.
 func Ref(s script.Session) *stage.Ref { return s.(*session).c.Self() }
 

@@ -3,12 +3,14 @@ package gamesession_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -381,4 +383,33 @@ func TestStatusesNeverStepBack(t *testing.T) {
 			w.Errorf("%v, %v", last, lastPlayer)
 		}
 	})
+}
+
+// A game session in which nothing happens has no timer but those of the health check and of EmptyTimeout.
+func TestAnIdleGameSessionHasNoOtherTimer(t *testing.T) {
+	for timeout, timers := range map[time.Duration]int{-1: 1, time.Hour: 2} {
+		actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.EmptyTimeout = timeout }, func(w *world) {
+			g := &game{}
+			id := w.Create(g)
+			armed := func(when string, want int) {
+				t.Helper()
+				w.WaitIdle()
+				n := 0
+				g.Session.Do(func() { n = gamesession.Timers(g.Session) })
+				w.WaitIdle()
+				assert.Equal(w, "timers "+when, n, want)
+			}
+			armed("at first", timers)
+			p := w.Player(id)
+			p.Say(7, messages.ServerPeer, 0, "hi")
+			w.Pass(time.Second) // acks are sent
+			armed("with a player", timers)
+			p.Depart()
+			armed("after the player has left", timers)
+			g.Take()
+			w.Pass(10 * time.Minute)
+			equal(w, "callbacks", g.Take(), slices.Repeat([]string{"health"}, 10)...)
+			armed("later", timers)
+		})
+	}
 }

@@ -40,8 +40,14 @@ func (q SetPlayer) DeadLetterError() error {
 	return messages.Errorf(messages.InvalidRequest, "The game session has ended.")
 }
 
-// Show makes the new status visible to the API.
-func (q StorePlayer) Show() { q.view.set(q.Record.Status, q.Record.Terminated) }
+// Show makes the new status visible to the API, unless the end of the game session has set a final one meanwhile.
+func (q StorePlayer) Show() {
+	if q.Record.Status.Final() {
+		q.view.set(q.Record.Status, q.Record.Terminated)
+		return
+	}
+	q.view.status.CompareAndSwap(uint32(messages.PlayerSessionReserved), uint32(q.Record.Status))
+}
 
 // OnDeadLetter implements stage.DeadLetter. What is durable is answered, although the game session has ended meanwhile.
 func (m playerStored) OnDeadLetter() { m.reply(messages.None{}, m.err) }

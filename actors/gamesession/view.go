@@ -257,7 +257,7 @@ func (a *Actor) forgetFinished() {
 	}
 	drop := a.finished - finishedKeptMax/2
 	a.forgetPlayerSessions(func(s *playerSession) bool {
-		if drop == 0 || !s.view.state().Final() || s.ref != nil || s.record == recordPending {
+		if drop == 0 || !s.view.state().Final() || s.ref != nil || s.record == recordPending || s.setting {
 			return false
 		}
 		drop--

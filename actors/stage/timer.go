@@ -25,6 +25,14 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 	return t
 }
 
+// Timers returns the number of timers of the actor that are running.
+func (c *Context) Timers() (n int) {
+	for t := (*guard)(c).timers; t != nil; t = t.after {
+		n++
+	}
+	return n
+}
+
 // AfterAwake is After for deadlines of remote peers, which cannot meet them while this process is suspended.
 // The timer waits in parts. If a part ends more than lateMin late, the deadline is moved by the delay
 // (reliability.md 2.7).

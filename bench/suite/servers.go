@@ -194,7 +194,7 @@ func (g *gameServers) start(p *sdkclient.Process, s sdkclient.GameSession) {
 	if g.started != nil {
 		g.started(p, s)
 	}
-	if err := p.ActivateGameSession(context.Background()); err != nil {
+	if err := p.ActivateGameSession(context.Background()); err != nil && !errors.Is(err, sdkclient.ErrDestroyed) {
 		g.r.warn("a game session was not activated: %v", err)
 	}
 }

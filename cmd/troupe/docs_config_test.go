@@ -28,10 +28,11 @@ var (
 		"/etc/troupe/collector-key": "Bearer a-secret-of-the-collector",
 		"/etc/troupe/dashboard":     "a-secret-of-the-dashboard",
 		"/etc/troupe/lobby.secret":  "a-secret-of-the-lobby",
+		"/srv/arena/ArenaServer.sh": "#!/bin/sh\n",
 		"/srv/duel/server.js":       "exports.ssExports = { init() {} };\n",
 	}
 	// The paths that are moved into the folder of a test.
-	movedPaths   = regexp.MustCompile(`/(var/lib/troupe|etc/troupe|srv/duel)\b`)
+	movedPaths   = regexp.MustCompile(`/(var/lib/troupe|etc/troupe|srv/duel|srv/arena)\b`)
 	absolutePath = regexp.MustCompile(`(?m)(?:^|[\s"'\[{(=])(/[a-z][\w./-]*)`)
 )
 
@@ -46,7 +47,7 @@ func movePaths(t *testing.T, dir, text string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,6 +74,14 @@ func TestDocumentedConfigurations(t *testing.T) {
 			c, err := config.Load(config.Sources{Defaults: host.Defaults(), File: file, Environ: documentedSecrets})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if err := c.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			for i := range c.Fleets {
+				if f := &c.Fleets[i]; f.Server.Path != "" { // the executables of documents are not here
+					f.Server, f.GameSessionsMax = host.GameServer{}, 1
+				}
 			}
 			synctest.Test(t, func(t *testing.T) { startDocumented(t, nil, c) })
 		})

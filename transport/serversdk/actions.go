@@ -145,6 +145,10 @@ const (
 	playerMax      = 1024 // of a player id, as in the service API
 	backfillMax    = 200  // players
 	attributesMax  = 10   // of a player
+	textMax        = 1024 // of a name and of a text in an attribute, in characters, as in the service API
+	listMax        = 100  // texts in an attribute
+	mapMax         = 10   // pairs in an attribute
+	latenciesMax   = 100  // of a player, as in the service API
 	filterMax      = 1024 // of PlayerSessionStatusFilter and NextToken
 	describeMax    = 1024 // of Limit, in the model
 	policyAccept   = "ACCEPT_ALL"
@@ -308,10 +312,16 @@ func checkBackfill(f *StartMatchBackfillFields) error {
 	if len(f.Players) == 0 || len(f.Players) > backfillMax {
 		return fmt.Errorf("Players must have 1 to %d players", backfillMax)
 	}
+	seen := make(map[string]bool, len(f.Players))
 	for i := range f.Players {
-		if err := f.Players[i].check(); err != nil {
+		p := &f.Players[i]
+		if err := p.check(); err != nil {
 			return fmt.Errorf("Players[%d]: %w", i, err)
 		}
+		if seen[p.PlayerId] {
+			return fmt.Errorf("Players[%d]: the player is there twice", i)
+		}
+		seen[p.PlayerId] = true
 	}
 	return nil
 }
@@ -324,6 +334,8 @@ func (p *BackfillPlayer) check() error {
 		return errors.New("Team is required")
 	case len(p.PlayerAttributes) > attributesMax:
 		return fmt.Errorf("at most %d PlayerAttributes", attributesMax)
+	case len(p.LatencyInMs) > latenciesMax:
+		return fmt.Errorf("at most %d locations in LatencyInMs", latenciesMax)
 	}
 	for name, a := range p.PlayerAttributes {
 		switch a.AttrType {
@@ -331,11 +343,32 @@ func (p *BackfillPlayer) check() error {
 		default:
 			return fmt.Errorf("attribute %q: AttrType must be STRING, DOUBLE, STRING_LIST, STRING_DOUBLE_MAP or NONE", clip(name))
 		}
+		if err := a.check(name); err != nil {
+			return fmt.Errorf("attribute %q: %w", clip(name), err)
+		}
 	}
 	for location, ms := range p.LatencyInMs {
 		if ms < 1 {
 			return fmt.Errorf("the latency in %q must be at least 1", clip(location))
 		}
+	}
+	return nil
+}
+
+// check checks the sizes of an attribute, which goes into the ticket and the matchmaker data.
+func (a *Attribute) check(name string) error {
+	if len(a.SL) > listMax || len(a.SDM) > mapMax {
+		return fmt.Errorf("at most %d texts in SL, and %d pairs in SDM", listMax, mapMax)
+	}
+	long := max(utf8.RuneCountInString(name), utf8.RuneCountInString(a.S))
+	for _, s := range a.SL {
+		long = max(long, utf8.RuneCountInString(s))
+	}
+	for key := range a.SDM {
+		long = max(long, utf8.RuneCountInString(key))
+	}
+	if long > textMax {
+		return fmt.Errorf("a name or a text may have at most %d characters", textMax)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package serversdk
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -108,6 +109,14 @@ func TestGoldenFramesAreWritten(t *testing.T) {
 	}
 }
 
+func latencies(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(`"l%d":1`, i)
+	}
+	return strings.Join(all, ",")
+}
+
 // SS-39, SS-123: what is refused has the action and the id that could be read.
 func TestBadRequests(t *testing.T) {
 	with := func(action, fields string) string { return `{"Action":"` + action + `","RequestId":"r"` + fields + `}` }
@@ -137,9 +146,14 @@ func TestBadRequests(t *testing.T) {
 		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p"}]`):                                                      "Players[0]: Team",
 		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p","Team":"t","PlayerAttributes":{"a":{"AttrType":"X"}}}]`): "AttrType",
 		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p","Team":"t","LatencyInMs":{"l":0}}]`):                     "latency",
-		with("StopMatchBackfill", backfill):                                                                                       "TicketId",
-		with("StopMatchBackfill", `,"TicketId":"t","GameSessionArn":"gs","MatchmakingConfigurationArn":"d"`):                      "MatchmakingConfigurationArn",
-		with("GetFleetRoleCredentials", ``):                                                                                       "RoleArn",
+		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p","Team":"t"},{"PlayerId":"p","Team":"t"}]`):               "Players[1]: the player is there twice",
+		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p","Team":"t","PlayerAttributes":{"a":{"AttrType":"STRING","S":"`+strings.Repeat("x", 1025)+`"}}}]`):          "at most 1024 characters",
+		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p","Team":"t","PlayerAttributes":{"`+strings.Repeat("x", 1025)+`":{"AttrType":"NONE"}}}]`):                    "at most 1024 characters",
+		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p","Team":"t","PlayerAttributes":{"a":{"AttrType":"STRING_LIST","SL":[`+strings.Repeat(`"",`, 100)+`""]}}}]`): "at most 100 texts",
+		with("StartMatchBackfill", backfill+`,"Players":[{"PlayerId":"p","Team":"t","LatencyInMs":{`+latencies(101)+`}}]`):                                                          "at most 100 locations",
+		with("StopMatchBackfill", backfill): "TicketId",
+		with("StopMatchBackfill", `,"TicketId":"t","GameSessionArn":"gs","MatchmakingConfigurationArn":"d"`): "MatchmakingConfigurationArn",
+		with("GetFleetRoleCredentials", ``): "RoleArn",
 	} {
 		r, refusal := Parse([]byte(frame))
 		if refusal == nil || refusal.Status != StatusBadRequest || !strings.Contains(refusal.Text, want) {

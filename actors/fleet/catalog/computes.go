@@ -25,6 +25,9 @@ const (
 	// tokensMax limits the valid tokens of a compute. Because of tokenReuse, only a host that restarts every few
 	// minutes reaches it.
 	tokensMax = 64
+	// computeWaitingMax limits the requests that wait for one compute, or for its fleet. All processes of a compute ask for
+	// their next token at the same time.
+	computeWaitingMax = 1000
 )
 
 func computeID(fleet messages.FleetID, name string) string { return string(fleet) + "/" + name }
@@ -58,7 +61,7 @@ func (c *Catalog) Compute(fleet messages.FleetID, name string) *messages.Compute
 // changeCompute makes the change that decide returns. The fleet cannot be deleted meanwhile.
 func (c *Catalog) changeCompute(fleet messages.FleetID, name string, reply func(error), decide func() (ledger.Entry, error)) {
 	id := computeID(fleet, name)
-	c.ledger.Do(ledger.Transaction{Key: computeKey(id), Uses: []ledger.Key{fleetKey(fleet)}, Reply: reply, Decide: decide})
+	c.ledger.Do(ledger.Transaction{Key: computeKey(id), Uses: []ledger.Key{fleetKey(fleet)}, WaitingMax: computeWaitingMax, Reply: reply, Decide: decide})
 }
 
 func (c *Catalog) onRegisterCompute(m stage.Request[messages.RegisterCompute, *messages.Compute]) {
@@ -124,7 +127,8 @@ func (c *Catalog) dropComputes(deleted func(messages.FleetID) bool) {
 	var changes []store.Change
 	for id, m := range c.computes {
 		if deleted(m.FleetID) {
-			c.forgetCompute(id)
+			delete(c.computes, id) // FleetClosed ends their processes; at the start, these have not been restored yet
+			delete(c.issued, id)
 			changes = append(changes, store.Delete(store.Compute, id))
 		}
 	}

@@ -12,7 +12,8 @@
 // guard.go      input that would overflow the stack, and eval
 // depth.go      recursion                         sizes.go     size limits of lists and texts
 // lists.go      lists whose length may change     pieces.go    substrings of large texts
-// json.go       JSON                              regexps.go   regular expressions
+// json.go       JSON                              json_plain.go  JSON.stringify of plain data
+// regexps.go    regular expressions
 //
 // js/compile inserts yield points into the code of scripts. A long call is suspended or ended there
 // (Handler.pause, watchdog.Watch.Pause).

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ftoa"
@@ -31,6 +30,7 @@ type plainText struct {
 	wide            bool         // the text has characters other than ASCII
 	depth           int          // number of objects around the value
 	size, looked    int64        // as in written
+	most            int64        // the maximum of size
 	objects, arrays *goja.Object // the prototypes of literals and of arrays
 	silent          *goja.Object // a prototype that has no toJSON, as its own prototypes do not
 }
@@ -51,7 +51,7 @@ func (h *Handler) plainJSON(c goja.FunctionCall) goja.Value {
 		h.objects, h.arrays = h.vm.NewObject().Prototype(), h.vm.NewArray().Prototype()
 	}
 	buffer := plainBuffers.Get().(*[]byte)
-	p := plainText{h: h, out: (*buffer)[:0], objects: h.objects, arrays: h.arrays}
+	p := plainText{h: h, most: h.textMax(), out: (*buffer)[:0], objects: h.objects, arrays: h.arrays}
 	p.count(0)
 	done := p.object(o)
 	var text goja.Value
@@ -69,10 +69,7 @@ func (p *plainText) text() goja.Value {
 	if p.wide {
 		return p.h.vm.ToValue(string(p.out))
 	}
-	var b goja.StringBuilder
-	b.Grow(len(p.out))
-	b.WriteUTF8String(unsafe.String(unsafe.SliceData(p.out), len(p.out))) // copies it
-	return b.String()
+	return engine.Text(p.out)
 }
 
 // count counts a value, and polls the yield point after every 64 Ki characters.
@@ -81,8 +78,9 @@ func (p *plainText) count(characters int) {
 		p.looked = p.size
 		p.h.look()
 	}
-	p.size += 1 + int64(characters)
-	p.h.boundLength(p.size)
+	if p.size += 1 + int64(characters); p.size > p.most {
+		panic(p.h.textTooLong())
+	}
 }
 
 // object writes an object. Like the functions below, it returns false if the object is more than plain data.

@@ -154,7 +154,7 @@ func FuzzPlainJSON(f *testing.F) {
 		f.Fatal(err)
 	}
 	compare := func(t testing.TB, value string, world [2]string) {
-		source := `(() => { const shared = { s: 1 }, v = ` + value + `; ` + world[0] + `;
+		source := `(() => { const shared = { s: 1 }; let v; try { v = ` + value + `; } catch (e) { return ['', '']; } ` + world[0] + `;
 try { return [JSON.stringify(v), JSON.stringify(v, (_, x) => x)]; } catch (e) { try { return [String(e), JSON.stringify(v, (_, x) => x)]; } catch (f) { return [String(e), String(f)]; } } finally { ` + world[1] + ` } })()`
 		v, err := h.vm.RunString(source)
 		if err != nil {

@@ -128,7 +128,9 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 func (h *Handler) bytes(b []byte) *goja.Object {
 	class := h.class("Uint8Array")
 	h.buffer[0] = h.vm.ToValue(h.vm.NewArrayBuffer(b))
-	return h.newBytes(h.buffer[:], class)
+	o := h.newBytes(h.buffer[:], class)
+	h.buffer[0] = nil // held could not count it
+	return o
 }
 
 // class returns a built-in class, even if the script has replaced the global variable.

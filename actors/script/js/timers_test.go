@@ -45,6 +45,7 @@ t('now');`, "now tick tick of tick job second job tick of job immediate immediat
 		"async loop":            {`(async () => { for (let i = 0; i < 3; i++) { await new Promise(f => setTimeout(f, 500)); t(i); } })();`, "0 1 2"},
 		"not a function":        {`for (const f of [undefined, 'code', {}]) try { setTimeout(f, 1); } catch (e) { t(e.name + e.code); }`, "TypeErrorERR_INVALID_ARG_TYPE TypeErrorERR_INVALID_ARG_TYPE TypeErrorERR_INVALID_ARG_TYPE"},
 		"this and the rest":     {`const h = setTimeout(function () { t(this === h); t(arguments.length); }, 1, 1, 2, 3);`, "true 3"},
+		"this without a rest":   {`const h = setTimeout(function () { t(this === h); t(arguments.length); }, 1); setTimeout(() => { t('x'); Promise.resolve().then(() => t('job')); process.nextTick(t, 'tick'); }, 2);`, "true 0 x tick job"},
 		"interval that is late": {`let n = 0; const i = setInterval(() => { t(++n); const until = Date.now() + 0; if (n === 2) clearInterval(i); }, 1);`, "1 2"},
 	} {
 		t.Run(name, func(t *testing.T) {

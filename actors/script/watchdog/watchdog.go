@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	period    = 10 * time.Millisecond // the time between two checks of the calls, and so the accuracy of limits
-	idleLooks = 20                    // number of checks without a call after which the goroutine sleeps
+	period = 10 * time.Millisecond // the time between two checks of the calls, and so the accuracy of limits
+	// While no call is in progress, checks are rarer: with 10,000 owners, each check costs a third of a
+	// millisecond, and some of them make a call every few milliseconds. Limits are longer than idlePeriod.
+	idlePeriod = 50 * time.Millisecond
+	idleLooks  = 4 // number of checks without a call after which the goroutine sleeps
 	// Grace is how long a call may run on after Interrupt. Each check adds at most one period to the time
 	// counted. If checks come late, the machine is busy, and the call to be ended may not have run either.
 	Grace = time.Second
@@ -230,8 +233,13 @@ func (d *Watchdog) run(k *worker) {
 	looks := 0
 	for {
 		if d.look(k) {
+			if looks > 0 {
+				ticker.Reset(period)
+			}
 			looks = 0
-		} else if looks++; looks >= idleLooks {
+		} else if looks++; looks == 1 {
+			ticker.Reset(idlePeriod)
+		} else if looks >= idleLooks {
 			k.asleep.Store(true)
 			if !d.look(k) { // otherwise a call began before it could see asleep
 				ticker.Stop()
@@ -240,8 +248,8 @@ func (d *Watchdog) run(k *worker) {
 				case <-k.quit:
 					return
 				}
-				ticker.Reset(period)
 			}
+			ticker.Reset(period)
 			k.asleep.Store(false)
 			looks = 0
 		}

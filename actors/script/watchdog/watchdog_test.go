@@ -109,3 +109,35 @@ func TestWhoIsToldMayReleaseTheWatch(t *testing.T) {
 		<-done
 	})
 }
+
+// Short calls now and then do not keep the watchdog busy, and a long one among them is still noticed in time.
+func TestShortCallsAreCheckedRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Watchdog
+		var interrupted time.Time
+		w := d.Watch(Options{Limit: 70 * time.Millisecond, Interrupt: func(string) { interrupted = time.Now() }})
+		defer w.Release()
+		for range 100 {
+			w.Begin()
+			w.End()
+			time.Sleep(97 * time.Millisecond)
+		}
+		synctest.Wait()
+		if n := w.worker.onTime / period; n < 100 || n > 200 { // onTime grows by one period with each check
+			t.Errorf("%d checks in 9.7 s", n)
+		}
+		for offset := range idlePeriod / time.Millisecond {
+			time.Sleep(time.Second + offset*time.Millisecond)
+			w.Begin()
+			w.End()
+			time.Sleep(97 * time.Millisecond)
+			w.Begin()
+			begun := time.Now()
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if _, v := w.End(); v != Interrupted || interrupted.Sub(begun) > 80*time.Millisecond {
+				t.Fatal(v, interrupted.Sub(begun))
+			}
+		}
+	})
+}

@@ -263,7 +263,9 @@ func (l *Launcher) close() {
 		l.closing = true
 		l.each(func(p *placed) { p.want = 0 })
 		for _, c := range l.children {
-			c.stop()
+			if o := c.in.all[c.id]; o == nil || o.stage != leaving { // one that has said that it ends does so
+				c.stop()
+			}
 			time.AfterFunc(closeLimit, c.kill)
 		}
 	})

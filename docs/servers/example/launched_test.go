@@ -296,7 +296,7 @@ func TestADrainEndsTheProcesses(t *testing.T) {
 		t.Fatal("the host does not end")
 	}
 	if ended, well := said(`"game server ended"`), said(`"how":"exit status 0"`); ended != 2 || well != 2 {
-		t.Errorf("%d processes have ended, %d of them by themselves", ended, well)
+		t.Errorf("%d processes have ended, %d of them by themselves:\n%s", ended, well, &log)
 	}
 }
 

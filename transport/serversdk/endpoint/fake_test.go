@@ -154,6 +154,28 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+// SS-38: a repetition that comes too fast is refused, and the request that it repeats goes on. It has one effect and one answer.
+func TestARepetitionThatIsTooFast(t *testing.T) {
+	faked(t, &backend{held: make(chan func(any, error), 100)}, func(b *backend, _ func() *process, _ messages.ProcessLink, p *process) {
+		p.sendAs("a", "AcceptPlayerSession", seat("g", "psess-1"))
+		for range 499 {
+			p.beat(true)
+		}
+		p.sendAs("a", "AcceptPlayerSession", seat("g", "psess-1"))
+		if m := p.next(); m.RequestId != "a" || m.StatusCode != 429 {
+			t.Fatal(m.text)
+		}
+		time.Sleep(time.Second)
+		p.sendAs("a", "AcceptPlayerSession", seat("g", "psess-1"))
+		p.silent()
+		(<-b.held)(nil, nil)
+		if m := p.next(); m.RequestId != "a" || m.StatusCode != 200 || b.wants != 1 {
+			t.Error(m.text, b.wants)
+		}
+		p.silent()
+	})
+}
+
 // SS-124: a push of 1 MB is one text message. SS-13: the members of results and pushes are at top level.
 func TestLargePush(t *testing.T) {
 	faked(t, new(backend), func(b *backend, _ func() *process, link messages.ProcessLink, p *process) {

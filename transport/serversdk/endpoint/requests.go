@@ -33,7 +33,8 @@ func (c *conn) onMessage(text []byte) bool {
 		c.sendRefusal(*refused)
 		return true
 	case !allowed:
-		c.refuse(&r, messages.RefuseProcess(serversdk.StatusTooMany, "Messages come too fast."))
+		// It may repeat a request that is being answered, which goes on.
+		c.sendRefusal(serversdk.Refusal{Action: r.Action, ID: r.ID, Status: serversdk.StatusTooMany, Text: "Messages come too fast."})
 		return true
 	}
 	if beat, ok := r.Fields.(serversdk.HeartbeatServerProcessFields); ok {

@@ -6,7 +6,7 @@
 // fields.go     private fields by name              templates.go  templates of built-ins, shared by all runtimes
 // functions.go  implementations of built-ins        objects.go    the internals of objects, and their sizes
 // machine.go    call stack and promise jobs         closures.go   variables captured by closures of the engine
-// held.go       how many bytes a runtime holds
+// held.go       how many bytes a runtime holds      plain.go      plain data, read without reflection
 //
 // To upgrade the engine, first run the tests of this package. TestTheEngineIsAsExpected has a table of
 // everything that this package relies on; for each row it reports what has changed and what the row is for.

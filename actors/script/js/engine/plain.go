@@ -170,6 +170,14 @@ func KindOf(v goja.Value) Kind {
 	return Other
 }
 
+// Text returns a text with a copy of b, which must be ASCII.
+func Text(b []byte) goja.String {
+	var t goja.StringBuilder
+	t.Grow(len(b))
+	t.WriteUTF8String(unsafe.String(unsafe.SliceData(b), len(b)))
+	return t.String()
+}
+
 // RecordOf returns the inside of an object whose properties are all that it is, such as a literal or an instance of a
 // class of the script. It returns nil for any other object.
 func RecordOf(o *goja.Object) *Record {

@@ -55,3 +55,17 @@ func BenchmarkInput(b *testing.B) {
 		h.OnMessage(&m)
 	}
 }
+
+// What a tick and an input allocate is nearly all numbers and objects of the script itself.
+func TestATickAllocatesLittle(t *testing.T) {
+	h, _ := startTicking(t)
+	m := script.Message{OpCode: 8, Sender: 1, Payload: make([]byte, 16)}
+	for what, c := range map[string]struct {
+		do   func()
+		most float64
+	}{"a tick": {h.tickOnce, 120}, "an input": {func() { h.OnMessage(&m) }, 34}} {
+		if n := testing.AllocsPerRun(100, c.do); n > c.most {
+			t.Errorf("%s allocates %v times, want at most %v", what, n, c.most)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package fleet_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/stage/stagetest"
+	"troupe/messages"
+)
+
+// process is a process that speaks the Server SDK, with its connection.
+type process struct {
+	h      *host
+	id     messages.ProcessID
+	pushes []messages.ProcessPush
+	at     []time.Time // when they came
+}
+
+func (p *process) Push(m messages.ProcessPush) {
+	p.pushes, p.at = append(p.pushes, m), append(p.at, time.Now())
+}
+func (p *process) End(bool)   {}
+func (p *process) Supersede() {}
+
+const anywhere messages.FleetID = "fleet-anywhere"
+
+// served runs a test on a host with an ANYWHERE fleet, and a process that is ready.
+func served(t *testing.T, test func(h *host, p *process)) {
+	t.Helper()
+	hosted(t, func(o *fleet.Options) {
+		o.Fleets = append(o.Fleets, &messages.Fleet{ID: anywhere, Status: messages.FleetActive, Locations: []string{actorstest.Home}, Anywhere: true})
+	}, func(h *host) {
+		wanted[*messages.Compute](h, messages.RegisterCompute{Compute: messages.Compute{FleetID: anywhere, Name: "c", Location: actorstest.Home, IPAddress: "192.0.2.9"}})
+		p := &process{h: h, id: messages.ProcessID{FleetID: anywhere, Compute: "c", Name: "p"}}
+		p.connect()
+		p.must(messages.ActivateProcess{Port: 7777})
+		p.must(messages.BeatProcess{Healthy: true})
+		test(h, p)
+	})
+}
+
+func (p *process) connect() {
+	p.h.Helper()
+	sum := sha256.Sum256([]byte(wanted[messages.ComputeAuth](p.h, messages.AuthorizeCompute{FleetID: anywhere, Name: "c"}).Token))
+	p.must(messages.OpenProcess{TokenSHA256: hex.EncodeToString(sum[:])})
+}
+
+func (p *process) call(what any) fleet.ProcessCall {
+	return fleet.ProcessCall{ProcessCall: messages.ProcessCall{Process: p.id, Link: p, What: what}}
+}
+
+func (p *process) must(what any) {
+	p.h.Helper()
+	wanted[any](p.h, p.call(what))
+}
+
+// hosts makes the process host a game session.
+func (p *process) hosts() *messages.GameSession {
+	p.h.Helper()
+	g := wanted[*messages.GameSession](p.h, messages.CreateGameSession{FleetID: anywhere, MaxPlayers: 4, Name: "old"})
+	stagetest.Pass(time.Second)
+	p.must(messages.ActivateGame{Session: g.ID})
+	return p.h.game(g.ID)
+}
+
+// Processes and their game sessions are restored although their fleet is gone: it was taken out of the configuration.
+func TestAFleetWithProcessesIsTakenOutOfTheConfiguration(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		h.options.Fleets = slices.DeleteFunc(h.options.Fleets, func(f *messages.Fleet) bool { return f.ID == anywhere })
+		h.restart()
+		if s := h.game(g.ID).Status; s < messages.GameSessionActive {
+			t.Error(s)
+		}
+		stagetest.Pass(10 * time.Minute)
+		if s := h.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
+	})
+}
+
+// A process that sends requests all the time gets pushes all the same: the last answer keeps them back for a second at most
+// (SS-202). Of many results of backfills the oldest are dropped, and never TerminateProcess.
+func TestABusyProcessGetsItsPushes(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		p.pushes, p.at = nil, nil
+		wanted[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID})
+		at := time.Now()
+		for i := range 5 {
+			_, _ = request[*messages.FilledGameSession](h, messages.FillGameSession{Session: g.ID, Reason: messages.BackfillFailed, Ticket: messages.TicketID(fmt.Sprint(i))})
+		}
+		for range 40 {
+			stagetest.Pass(50 * time.Millisecond)
+			p.must(messages.BeatProcess{Healthy: true})
+		}
+		if len(p.pushes) != 4 {
+			t.Fatalf("%d pushes", len(p.pushes))
+		}
+		if _, ok := p.pushes[0].(messages.PushTerminate); !ok || p.at[0].Sub(at) > 1100*time.Millisecond {
+			t.Errorf("first %T after %v", p.pushes[0], p.at[0].Sub(at))
+		}
+		for i := range 3 {
+			if u, ok := p.pushes[i+1].(messages.PushUpdate); !ok || u.Ticket != messages.TicketID(fmt.Sprint(i+2)) {
+				t.Errorf("%+v", p.pushes[i+1])
+			}
+			if d := p.at[i+1].Sub(p.at[i]); d < 200*time.Millisecond {
+				t.Errorf("%v after the push before", d)
+			}
+		}
+	})
+}
+
+// An answered change of a game session survives, although its process activates it at the same time, and the host is killed
+// in between.
+func TestActivationKeepsAnsweredChanges(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := wanted[*messages.GameSession](h, messages.CreateGameSession{FleetID: anywhere, MaxPlayers: 4, Name: "old"})
+		stagetest.Pass(time.Second)
+		h.disk.Hold()
+		name := "new"
+		edit := later[*messages.GameSession](h, messages.UpdateGameSession{ID: g.ID, Name: &name})
+		active := later[any](h, p.call(messages.ActivateGame{Session: g.ID}))
+		h.disk.Next()
+		h.disk.Next()
+		if len(*edit) != 1 || (*edit)[0] != nil || len(*active) != 1 || (*active)[0] != nil {
+			t.Fatal(*edit, *active)
+		}
+		h.restart()
+		if g := h.game(g.ID); g.Name != name || g.Status != messages.GameSessionActive {
+			t.Errorf("%s %v", g.Name, g.Status)
+		}
+	})
+}
+
+// All processes of a compute get their next token, although they ask for it at the same time.
+func TestManyProcessesAskForATokenAtOnce(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		stagetest.Pass(time.Hour)
+		h.disk.Hold()
+		var all []*[]error
+		for range 100 {
+			all = append(all, later[messages.ComputeAuth](h, messages.AuthorizeCompute{FleetID: anywhere, Name: "c"}))
+		}
+		h.disk.Release()
+		for i, errs := range all {
+			if len(*errs) != 1 || (*errs)[0] != nil {
+				t.Fatal(i, *errs)
+			}
+		}
+	})
+}
