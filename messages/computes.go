@@ -52,9 +52,11 @@ type ComputeQuery struct {
 	Name    string
 }
 
-// AuthorizeCompute requests a token for the processes of a compute. Requests within 15 minutes may get the same token.
+// AuthorizeCompute requests a token for the processes of a compute. Requests within 15 minutes may get the same token. The
+// error is InvalidRequest for a compute that is a host of Troupe, unless Host is set.
 type AuthorizeCompute struct {
 	ToCatalog[ComputeAuth]
 	FleetID FleetID
 	Name    string
+	Host    bool `json:",omitempty"` // a host asks, for a process that is connected or that it starts
 }

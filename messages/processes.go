@@ -41,7 +41,7 @@ type (
 		Ticket  TicketID
 	}
 	PushTerminate struct{ At time.Time } // when the process is ended by force
-	PushRefresh   struct{}               // the connection gets a token for itself
+	PushRefresh   struct{ Host bool }    // the connection gets a token for itself; Host says that this host has started the process
 )
 
 func (PushGameSession) push() {}
@@ -90,6 +90,8 @@ type (
 	}
 	// OwnGame asks whether the game session is that of the process. The answer is its *GameSession.
 	OwnGame struct{ Session GameSessionID }
+	// HideToken says that a process that this host has started gets a token, which its output must not show.
+	HideToken struct{ Token string }
 	// AboutProcess asks whether the process is ready.
 	AboutProcess struct{}
 )

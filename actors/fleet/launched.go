@@ -40,7 +40,10 @@ func (gs *games) launchAll() {
 // onLaunched handles what the Launcher tells. It returns false for other messages.
 func (gs *games) onLaunched(msg any) bool {
 	switch m := msg.(type) {
+	case launch.Starts:
+		gs.servers.launched[m.Process] = true
 	case launch.Exited: // the Launcher has added the event
+		delete(gs.servers.launched, m.Process)
 		if p := gs.servers.of[m.Process]; p != nil {
 			gs.carryOut(p, p.machine.Kill(""))
 		}

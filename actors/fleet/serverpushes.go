@@ -75,7 +75,7 @@ func (gs *games) sendDue(p *server) {
 		p.spaced = now.Add(serverprocess.PushPause)
 	}
 	if t := p.refreshAt(); len(p.pushes) == 0 && !t.IsZero() && !now.Before(t) && !now.Before(p.sendAt(t)) && p.machine.MayRefresh() && p.link != nil {
-		p.link.Push(messages.PushRefresh{})
+		p.link.Push(messages.PushRefresh{Host: p.compute.Host})
 		p.machine.Refreshed(now)
 		p.refreshed, p.answered = now, time.Time{}
 		p.refreshes++

@@ -86,13 +86,14 @@ func (p *server) port() serverPort {
 
 // servers are the processes of this host.
 type servers struct {
-	of     map[messages.ProcessID]*server
-	free   map[serverPlace][]*server // may get a game session
-	ports  map[serverPort]*server    // those that are ready or host, by their port
-	usedUp map[messages.ProcessID]bool
-	ended  []messages.ProcessID // the keys of usedUp, oldest first
-	unread store.Unread
-	hosts  map[messages.GameSessionID]*server // of restored records, until the start
+	of       map[messages.ProcessID]*server
+	free     map[serverPlace][]*server // may get a game session
+	ports    map[serverPort]*server    // those that are ready or host, by their port
+	usedUp   map[messages.ProcessID]bool
+	launched map[messages.ProcessID]bool // those that the Launcher runs
+	ended    []messages.ProcessID        // the keys of usedUp, oldest first
+	unread   store.Unread
+	hosts    map[messages.GameSessionID]*server // of restored records, until the start
 }
 
 // serverDue says that something of a process is due.
@@ -101,8 +102,9 @@ type serverDue struct{ p *server }
 func newServers() servers {
 	return servers{
 		of: make(map[messages.ProcessID]*server), free: make(map[serverPlace][]*server), usedUp: make(map[messages.ProcessID]bool),
-		ports: make(map[serverPort]*server),
-		hosts: make(map[messages.GameSessionID]*server),
+		launched: make(map[messages.ProcessID]bool),
+		ports:    make(map[serverPort]*server),
+		hosts:    make(map[messages.GameSessionID]*server),
 	}
 }
 
@@ -157,11 +159,17 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 		m.Reply(nil, err)
 		return
 	}
-	if p.answered.IsZero() && q.Link == p.link {
+	if _, own := q.What.(messages.HideToken); !own && p.answered.IsZero() && q.Link == p.link {
 		p.answered = gs.context.Now()
 	}
 	now := gs.context.Now()
 	switch what := q.What.(type) {
+	case messages.HideToken:
+		if gs.launcher != nil {
+			gs.launcher.Hide(p.id, what.Token)
+		}
+		m.Reply(nil, nil)
+		return // the process did not ask
 	case messages.CloseProcess:
 		if q.Link == p.link {
 			p.link, p.heard = nil, false
@@ -234,6 +242,8 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 	switch {
 	case compute == nil:
 		return messages.RefuseProcess(403, "The fleet or the compute is not registered.")
+	case compute.Host && !gs.servers.launched[id]:
+		return messages.RefuseProcess(403, "The compute is a host of Troupe, which has not started this process.")
 	case gs.servers.usedUp[id] || gs.servers.unread.Has(store.Process, processKey(id).ID):
 		return messages.RefuseProcess(403, "The process id was used by a process that has ended.")
 	case q.TokenSHA256 == "" && !q.Signed && (p == nil || q.Signature == "" || p.signature != q.Signature):

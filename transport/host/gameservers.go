@@ -129,7 +129,7 @@ func authorizeCompute(ctx context.Context, d messages.Doer, m messages.Compute) 
 		return "", err
 	}
 	i := slices.IndexFunc(found, func(o *messages.Compute) bool { return o.Name == m.Name })
-	if i >= 0 && (found[i].IPAddress != m.IPAddress || found[i].DNSName != m.DNSName || found[i].Location != m.Location) {
+	if i >= 0 && (found[i].IPAddress != m.IPAddress || found[i].DNSName != m.DNSName || found[i].Location != m.Location || found[i].Host != m.Host) {
 		if err := messages.Run(ctx, d, messages.DeregisterCompute{FleetID: m.FleetID, Name: m.Name}); err != nil {
 			return "", err
 		}
@@ -141,7 +141,7 @@ func authorizeCompute(ctx context.Context, d messages.Doer, m messages.Compute) 
 			return "", err
 		}
 	}
-	auth, err := messages.Do(ctx, d, messages.AuthorizeCompute{FleetID: m.FleetID, Name: m.Name})
+	auth, err := messages.Do(ctx, d, messages.AuthorizeCompute{FleetID: m.FleetID, Name: m.Name, Host: true})
 	return auth.Token, err
 }
 

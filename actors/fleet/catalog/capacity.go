@@ -30,13 +30,18 @@ func (c *Catalog) onUpdateCapacity(m stage.Request[messages.UpdateCapacity, *mes
 		if err := c.capacityAllowed(f.record, location, now); err != nil {
 			return ledger.Entry{}, err
 		}
+		groups := make(map[string]messages.Groups, len(f.record.Groups)+1)
+		maps.Copy(groups, f.record.Groups)
+		groups[location] = now
+		try := *f.record
+		try.Groups = groups
+		if err := enoughPorts(&try); err != nil && now.Desired > was.Desired {
+			return ledger.Entry{}, err
+		}
 		return c.fleetAs(f, fleetChange{set: func(n *messages.Fleet, e *events) {
 			if now.Desired != was.Desired {
 				e.add(c.context.Now(), EventScaling, fmt.Sprintf("process groups in %s: %d, before %d", location, now.Desired, was.Desired))
 			}
-			groups := make(map[string]messages.Groups, len(n.Groups)+1)
-			maps.Copy(groups, n.Groups)
-			groups[location] = now
 			n.Groups = groups
 		}, then: func() {
 			c.o.Listener.CapacityChanged(f.record, location)
@@ -56,6 +61,22 @@ func (c *Catalog) capacityAllowed(f *messages.Fleet, location string, g messages
 		return messages.Errorf(messages.InvalidRequest, "MinSize %d, DesiredInstances %d and MaxSize %d must not decrease", g.Min, g.Desired, g.Max)
 	case g.Max > c.o.GroupsMax:
 		return messages.Errorf(messages.LimitExceeded, "MaxSize may be at most %d on this host, it is %d", c.o.GroupsMax, g.Max)
+	}
+	return nil
+}
+
+// enoughPorts returns an error if a host does not have a port for each process of a fleet with a Server, in all locations
+// together.
+func enoughPorts(f *messages.Fleet) error {
+	if f.Server == nil || f.Server.Ports() == 0 {
+		return nil
+	}
+	need := 0
+	for _, l := range f.Locations {
+		need += Capacity(f, l)
+	}
+	if ports := f.Server.Ports(); need > ports {
+		return messages.Errorf(messages.InvalidRequest, "fleet %s has %d ports, and %d processes need one each", f.ID, ports, need)
 	}
 	return nil
 }

@@ -169,6 +169,9 @@ func (c *Catalog) onAuthorizeCompute(m stage.Request[messages.AuthorizeCompute, 
 		if err != nil {
 			return ledger.Entry{}, err
 		}
+		if old.Host && !m.Request.Host {
+			return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "compute %s is a host of Troupe, which gives its processes their tokens itself", name)
+		}
 		now := c.context.Now()
 		if auth = c.issued[id]; auth.Expires.Sub(now) > tokenLife-tokenReuse {
 			return ledger.Entry{}, nil

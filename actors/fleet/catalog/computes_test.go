@@ -221,6 +221,10 @@ func TestHostsAreComputesOfTheirFleets(t *testing.T) {
 		w.refuses(messages.InvalidRequest, q)
 		q.Compute.Host = true
 		do[*messages.Compute](w, q)
+		ask := messages.AuthorizeCompute{FleetID: "fleet-server", Name: "host"}
+		w.refuses(messages.InvalidRequest, ask) // over the API
+		ask.Host = true
+		do[messages.ComputeAuth](w, ask)
 		q.Compute.FleetID, q.Compute.Location = anywhere(w), attic
 		w.refuses(messages.InvalidRequest, q)
 		// Nobody changes over the API what runs on the hosts; how often is another matter, within the ports.
@@ -233,5 +237,11 @@ func TestHostsAreComputesOfTheirFleets(t *testing.T) {
 		if got := Capacity(f, home); got != 3 {
 			t.Errorf("capacity %d", got)
 		}
+		many := 3
+		w.refuses(messages.InvalidRequest, messages.UpdateCapacity{FleetID: "fleet-server", Desired: &many, Max: &many}) // nine of three ports
+		do[*messages.Fleet](w, messages.UpdateRuntime{FleetID: "fleet-server", Runtime: one})
+		do[*messages.Fleet](w, messages.UpdateCapacity{FleetID: "fleet-server", Desired: &many, Max: &many})
+		w.refuses(messages.InvalidRequest, messages.UpdateRuntime{FleetID: "fleet-server", Runtime: three})
+		w.refuses(messages.InvalidRequest, messages.AddFleetLocations{FleetID: "fleet-server", Locations: []string{away}})
 	})
 }

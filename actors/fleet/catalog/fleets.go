@@ -252,10 +252,9 @@ func runnable(f *messages.Fleet, rc messages.RuntimeConfiguration) error {
 			return messages.Errorf(messages.InvalidRequest, "fleet %s runs %s %s, which its operator has configured: LaunchPath and Parameters cannot be changed", f.ID, s.Path, s.Parameters())
 		}
 	}
-	if ports, need := s.Ports(), concurrent(rc)*len(f.Locations); ports > 0 && need > ports {
-		return messages.Errorf(messages.InvalidRequest, "fleet %s has %d ports, and %d processes need one each", f.ID, ports, need)
-	}
-	return nil
+	n := *f
+	n.Runtime = rc
+	return enoughPorts(&n)
 }
 
 // onDeleteFleet ends the game sessions of a fleet. The fleet is TERMINATED when all of them have ended.

@@ -82,6 +82,11 @@ func (c *Catalog) allLocations() []messages.Location {
 func (c *Catalog) onAddLocations(m stage.Request[messages.AddFleetLocations, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, locationKeys(q.Locations), m.Reply, func(f *fleet) (fleetChange, error) {
+		if err := c.addable(f, q.Locations); err != nil {
+			return fleetChange{}, err
+		}
+		try := *f.record
+		try.Locations = slices.Concat(try.Locations, q.Locations)
 		return fleetChange{set: func(n *messages.Fleet, e *events) {
 			n.Locations = slices.Concat(n.Locations, q.Locations)
 			for _, l := range q.Locations {
@@ -89,7 +94,7 @@ func (c *Catalog) onAddLocations(m stage.Request[messages.AddFleetLocations, *me
 			}
 		}, then: func() {
 			c.o.Listener.CapacityChanged(f.record, "")
-		}}, c.addable(f, q.Locations)
+		}}, enoughPorts(&try)
 	})
 }
 

@@ -12,6 +12,7 @@
 //	   any  -> leaving                              it has said that it ends: ended if it does not
 //	   any  -> asked -> stopping -> killed -> gone  TerminateProcess, SIGTERM, SIGKILL
 //
-// A process that ends before it is ready, or soon after its start, is a failure: the next one starts after a pause that
-// grows, and alone. The processes of a host end with it, also when it is killed.
+// A process that ends before it is ready, or soon after its start without a game session, is a failure: the next one
+// starts after a pause that grows, and alone. The processes of a host end with it. When it is killed, Linux kills them,
+// but not what they have started; other systems kill nothing.
 package launch

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"troupe/messages"
@@ -90,11 +91,33 @@ func makeRoot(mount string, own []byte, pid int) (string, error) {
 			return "", fmt.Errorf("no control groups can be made, because other processes are in the host's: %w", err)
 		}
 	}
-	root := filepath.Join(base, "troupe-servers-"+strconv.Itoa(pid))
+	sweepGroups(base, pid)
+	root := filepath.Join(base, groupsPrefix+strconv.Itoa(pid))
 	if err := os.Mkdir(root, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("no control groups can be made: %w", err)
 	}
 	return root, delegate(root)
+}
+
+const groupsPrefix = "troupe-servers-"
+
+// sweepGroups removes the groups of hosts that were killed, with what still runs in them. A host with the same process id
+// is one of those.
+func sweepGroups(base string, pid int) {
+	roots, _ := filepath.Glob(filepath.Join(base, groupsPrefix+"*"))
+	for _, root := range roots {
+		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(root), groupsPrefix))
+		if err != nil || n != pid && syscall.Kill(n, 0) != syscall.ESRCH {
+			continue
+		}
+		entries, _ := os.ReadDir(root)
+		for _, e := range entries {
+			if e.IsDir() {
+				(&group{dir: filepath.Join(root, e.Name())}).remove()
+			}
+		}
+		_ = os.Remove(root)
+	}
 }
 
 func write(dir, name, text string) error {

@@ -3,6 +3,7 @@ package launch
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,6 +65,29 @@ func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	}
 	if g, err := new(groups).take(&messages.GameServer{}); g != nil || err != nil {
 		t.Errorf("without limits: %v, %v", g, err)
+	}
+}
+
+// What a host that was killed has left is removed, also if it had the process id that this one has. Those of others stay.
+func TestControlGroupsOfEarlierHosts(t *testing.T) {
+	mount := hierarchy(t, "cpu memory")
+	base := filepath.Join(mount, "system.slice", "troupe.service")
+	const gone = 1<<30 - 1 // above what the kernel gives away
+	own, other := 7, os.Getpid()
+	for _, pid := range []int{own, other, gone} {
+		if err := os.MkdirAll(filepath.Join(base, groupsPrefix+strconv.Itoa(pid), "1"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweepGroups(base, own)
+	left, _ := filepath.Glob(filepath.Join(base, groupsPrefix+"*", "1", "cgroup.kill"))
+	if len(left) != 2 { // files of a kernel's group would not keep it
+		t.Errorf("killed: %q", left)
+	}
+	for _, path := range left {
+		if strings.Contains(path, groupsPrefix+strconv.Itoa(other)) {
+			t.Errorf("killed: %s", path)
+		}
 	}
 }
 

@@ -37,6 +37,8 @@ type Access struct{ URL, Token string }
 
 // Messages to the owner of the processes.
 type (
+	// Starts says that a process is started. Exited follows.
+	Starts struct{ Process messages.ProcessID }
 	// Exited says that a process has ended. What the endpoint knows of it ends, without a fleet event of its own.
 	Exited struct{ Process messages.ProcessID }
 	// Ask asks for TerminateProcess to a process.
@@ -69,6 +71,7 @@ type Launcher struct {
 	pools    map[place]*placed
 	children map[string]*server // by process id
 	old      []*placed          // pools of earlier configurations, until their last process has ended
+	ports    map[messages.FleetID]*ports
 	closing  bool
 	live     sync.WaitGroup // the servers' goroutines
 	once     sync.Once
@@ -94,7 +97,7 @@ func New(o Options) *Launcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Launcher{
 		o: o, others: keeper{user: child.User{UID: 1}}, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		pools: make(map[place]*placed), children: make(map[string]*server),
+		pools: make(map[place]*placed), children: make(map[string]*server), ports: make(map[messages.FleetID]*ports),
 	}
 	go l.loop()
 	return l
@@ -129,7 +132,7 @@ func (l *Launcher) loop() {
 		}
 		now := time.Now()
 		l.each(func(p *placed) { l.carry(p, p.tick(now)) })
-		l.old = slices.DeleteFunc(l.old, func(p *placed) bool { return len(p.all) == 0 })
+		l.forget()
 		if l.closing && len(l.children) == 0 {
 			return
 		}
@@ -156,6 +159,17 @@ func (l *Launcher) each(f func(*placed)) {
 	}
 }
 
+// forget drops pools that have ended, and the ports of fleets without pools.
+func (l *Launcher) forget() {
+	l.old = slices.DeleteFunc(l.old, func(p *placed) bool { return len(p.all) == 0 })
+	maps.DeleteFunc(l.pools, func(_ place, p *placed) bool { return p.idle() })
+	maps.DeleteFunc(l.ports, func(f messages.FleetID, _ *ports) bool {
+		used := false
+		l.each(func(p *placed) { used = used || p.fleet == f })
+		return !used
+	})
+}
+
 // Configure sets how many processes of a fleet this host runs in each of its locations. Locations that are left out have
 // none. It starts nothing after Close.
 func (l *Launcher) Configure(fleet messages.FleetID, of *messages.GameServer, home string, processes map[string]int) {
@@ -166,12 +180,22 @@ func (l *Launcher) Configure(fleet messages.FleetID, of *messages.GameServer, ho
 		}
 		now := time.Now()
 		for at, p := range l.pools {
-			if at.fleet == fleet && (!same(p.of, of) || processes[at.location] == 0) {
+			switch {
+			case at.fleet != fleet:
+			case !same(p.of, of):
 				l.carry(p, p.set(0, now))
 				delete(l.pools, at)
 				l.old = append(l.old, p)
+			case processes[at.location] == 0:
+				l.carry(p, p.set(0, now))
 			}
 		}
+		own := l.ports[fleet]
+		if own == nil {
+			own = new(ports)
+			l.ports[fleet] = own
+		}
+		own.set(of.PortFrom, of.Ports())
 		for _, location := range slices.Sorted(maps.Keys(processes)) {
 			at := place{fleet, location}
 			if processes[location] == 0 {
@@ -183,7 +207,7 @@ func (l *Launcher) Configure(fleet messages.FleetID, of *messages.GameServer, ho
 				if location != home {
 					compute += "-" + location
 				}
-				p = &placed{newPool(uuid.NewString, of.PortFrom, of.Ports()), at, compute, of, false}
+				p = &placed{newPool(uuid.NewString, own), at, compute, of, false}
 				l.pools[at] = p
 			}
 			l.carry(p, p.set(processes[location], now))
@@ -209,6 +233,15 @@ func (l *Launcher) Hosts(k messages.ProcessID, sink script.Sink) {
 			c.hosts(sink)
 		} else {
 			sink.Close()
+		}
+	})
+}
+
+// Hide hides a token in what a process prints from now on.
+func (l *Launcher) Hide(k messages.ProcessID, token string) {
+	l.do(func() {
+		if c := l.of(k); c != nil {
+			c.hide(token)
 		}
 	})
 }
@@ -272,6 +305,7 @@ func (l *Launcher) carry(p *placed, all []action) {
 func (l *Launcher) start(p *placed, a action) {
 	c := newServer(l, p, a.process, a.port)
 	l.children[c.id] = c
+	l.o.Tell(Starts{c.key()})
 	l.live.Go(func() {
 		e := c.run()
 		l.do(func() { l.exited(c, e) })
@@ -283,7 +317,7 @@ func (l *Launcher) exited(c *server, e exit) {
 	c.hosts(nil) // it may have got a game session after its end
 	l.o.Tell(Exited{c.key()})
 	if l.closing {
-		delete(c.in.all, c.id)
+		delete(c.in.all, c.id) // its port is not needed any more
 		return
 	}
 	l.carry(c.in, c.in.exited(c.id, e, time.Now()))

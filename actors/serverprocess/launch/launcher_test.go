@@ -233,6 +233,43 @@ func TestAServerGetsWhatItNeedsAndNothingOfTheHost(t *testing.T) {
 	}
 }
 
+// All processes of a fleet have ports of their own: in all locations, and while those of an earlier configuration end.
+func TestNoPortIsGivenTwice(t *testing.T) {
+	o := newOwner(t, nil)
+	s := self(t, "stubborn")
+	s.PortTo = s.PortFrom + 3
+	o.Configure(fleet, s, "home", map[string]int{"home": 1, "far": 1})
+	o.logged(`"port":7000`)
+	o.logged(`"port":7001`)
+	o.Configure(fleet, s, "home", nil)
+	o.Configure(fleet, s, "home", map[string]int{"home": 1})
+	o.logged(`"port":7002`)
+	next := *s
+	next.Args = []string{"-new"}
+	o.Configure(fleet, &next, "home", map[string]int{"home": 1})
+	o.logged(`"port":7003`)
+}
+
+// What has failed is remembered while a fleet has no processes, because the host drains.
+func TestNoProcessesForAWhile(t *testing.T) {
+	o := newOwner(t, nil)
+	s := self(t, "crash")
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	next[Fails](o)
+	o.Configure(fleet, s, "here", nil)
+	for range 2 { // two turns of the loop: the first one is over
+		turn := make(chan struct{})
+		o.do(func() { close(turn) })
+		<-turn
+	}
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	failed := make(chan int)
+	o.do(func() { failed <- o.pools[place{fleet, "here"}].failed })
+	if n := <-failed; n == 0 {
+		t.Error("forgotten")
+	}
+}
+
 func TestServersAreEndedInSteps(t *testing.T) {
 	o := newOwner(t, nil)
 	o.Configure(fleet, self(t, "parent"), "here", map[string]int{"here": 1})
@@ -268,6 +305,16 @@ func TestTheOutputOfAGameSessionIsItsLog(t *testing.T) {
 	c.hosts(&log)
 	out.Run(strings.NewReader("in the game\n\xff\n"))
 	c.hosts(nil)
+	for n := range 2 * tokensMax {
+		c.hide(fmt.Sprintf("secret-%02d", n))
+	}
+	c.hosts(&log)
+	out.Run(strings.NewReader("with secret-30 and secret-31\n"))
+	if n := len(log.all); n == 0 || log.all[n-1] != "stdout: with [token] and [token]" || len(c.tokens) != tokensMax {
+		t.Errorf("%q with %d tokens", log.all, len(c.tokens))
+	}
+	c.hosts(nil)
+	log.all = slices.DeleteFunc(log.all, func(line string) bool { return strings.Contains(line, "token") })
 	if want := []string{"stdout: in the game", "stdout: \ufffd"}; !reflect.DeepEqual(log.all, want) || !log.closed {
 		t.Errorf("%q", log.all)
 	}

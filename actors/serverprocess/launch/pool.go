@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,7 +13,8 @@ const (
 	// retryMin and retryMax are the first and the longest pause before the next start after a failure.
 	retryMin = time.Second
 	retryMax = 5 * time.Minute
-	// soon is how soon after its start the crash of a process is a failure even if it was ready.
+	// soon is how soon after its start the end of a process is a failure even if it was ready: a crash, or an end without
+	// a game session.
 	soon = time.Minute
 	// connectLimit is how long a process may take to connect. exitLimit is how long it may take to exit after it has
 	// said that it ends, and stopLimit how long after SIGTERM.
@@ -78,7 +80,7 @@ type process struct {
 	due   time.Time // when the pool acts on it; zero: never
 	port  int
 	ready bool // was ready
-	blame bool // its end is a failure, although the host ends it
+	hosts bool // has or had a game session
 }
 
 // exit is how a process has ended.
@@ -86,37 +88,50 @@ type exit struct {
 	code string // of the fleet event if it is not just a crash; empty
 	text string // what happened, with the last lines of output
 	bad  bool   // not with exit code 0
+	host bool   // it is the host that could not start it: the executable was not tried
 }
 
 // pool decides on the processes of one fleet in one location. It is pure: each method gets the time, and returns what to
 // do, in order.
 type pool struct {
-	newID    func() string
-	portFrom int // 0: no ports
-	ports    int
-	next     int // offset of the port to try first: a port rests after its use
-	want     int
-	proven   bool      // a process has been ready
-	failed   int       // failures in a row
-	retry    time.Time // nothing is started before
-	all      map[string]*process
+	newID  func() string
+	ports  *ports
+	want   int
+	proven bool      // a process has been ready
+	failed int       // failures since a process last hosted or lived for soon
+	retry  time.Time // nothing is started before
+	dry    bool      // it was said that there is no port
+	all    map[string]*process
 }
 
-func newPool(newID func() string, portFrom, ports int) *pool {
-	return &pool{newID: newID, portFrom: portFrom, ports: ports, all: make(map[string]*process)}
+func newPool(newID func() string, p *ports) *pool {
+	return &pool{newID: newID, ports: p, all: make(map[string]*process)}
 }
+
+// idle reports whether the pool may be forgotten: it has no processes, wants none, and has nothing to remember.
+func (p *pool) idle() bool { return p.want == 0 && p.failed == 0 && len(p.all) == 0 }
+
+// live returns how many processes do not end.
+func (p *pool) live() (n int) {
+	for _, o := range p.all {
+		if !o.stage.going() {
+			n++
+		}
+	}
+	return n
+}
+
+// most limits the processes of the pool with those that end.
+func (p *pool) most() int { return 2*p.want + 4 }
 
 // set sets the number of processes. Those with a game session go on.
 func (p *pool) set(want int, now time.Time) []action {
 	p.want = want
-	surplus := -want
+	surplus := p.live() - want
 	var idle []string
 	for id, o := range p.all {
-		if !o.stage.going() {
-			surplus++
-			if o.stage != hosting {
-				idle = append(idle, id)
-			}
+		if o.stage < hosting {
+			idle = append(idle, id)
 		}
 	}
 	slices.SortFunc(idle, func(a, b string) int { // those that are furthest from a game session first
@@ -154,20 +169,22 @@ func (p *pool) fill(now time.Time) (do []action) {
 	if p.failed > 0 || !p.proven {
 		most = 1
 	}
-	live, starting := 0, 0
+	live, starting := p.live(), 0
 	for _, o := range p.all {
-		if !o.stage.going() {
-			live++
-			if o.stage < ready {
-				starting++
-			}
+		if o.stage < ready {
+			starting++
 		}
 	}
-	for ; live < p.want && starting < most; live, starting = live+1, starting+1 {
-		port, ok := p.port()
-		if !ok { // of a process that is ending
+	for ; live < p.want && starting < most && len(p.all) < p.most(); live, starting = live+1, starting+1 {
+		port, ok := p.ports.take()
+		if !ok {
+			if !p.dry && live == len(p.all) { // otherwise one that ends may have it
+				p.dry = true
+				do = append(do, action{do: event, code: eventGeneric, text: fmt.Sprintf("%d of %d processes are not started, because the fleet has no more ports", p.want-live, p.want)})
+			}
 			return do
 		}
+		p.dry = false
 		id := p.newID()
 		p.all[id] = &process{began: now, due: now.Add(connectLimit), port: port}
 		do = append(do, action{do: start, process: id, port: port})
@@ -175,24 +192,22 @@ func (p *pool) fill(now time.Time) (do []action) {
 	return do
 }
 
-// port returns a port that no process has, and false if there is none. The one that was free for longest comes first.
-func (p *pool) port() (int, bool) {
-	if p.portFrom == 0 {
-		return 0, true
+// fail counts a failure: the next start is later.
+func (p *pool) fail(now time.Time) (do []action) {
+	p.backOff(now)
+	if !p.proven {
+		do = append(do, action{do: fails})
 	}
-	for range p.ports {
-		port := p.portFrom + p.next
-		p.next = (p.next + 1) % p.ports
-		taken := false
-		for _, o := range p.all {
-			taken = taken || o.port == port
-		}
-		if !taken {
-			return port, true
-		}
-	}
-	return 0, false
+	return do
 }
+
+func (p *pool) backOff(now time.Time) {
+	p.failed++
+	p.retry = now.Add(min(retryMin<<min(p.failed-1, 20), retryMax))
+}
+
+// works says that the executable does: what failed before does not count.
+func (p *pool) works() { p.failed, p.retry = 0, time.Time{} }
 
 // report says what state the endpoint knows a process in. dropped says that it was ended there by force, so it does not
 // end by itself.
@@ -202,41 +217,50 @@ func (p *pool) report(id string, s serverprocess.State, dropped bool, now time.T
 		return nil
 	}
 	if s == serverprocess.Terminated {
-		switch {
-		case o.stage >= stopping:
+		if o.stage >= stopping {
 			return nil
-		case dropped:
-			o.blame = !o.ready
-			return append([]action{p.stop(id, now)}, p.fill(now)...)
 		}
-		o.stage, o.due = leaving, now.Add(exitLimit)
-		return p.fill(now)
+		var do []action
+		if o.stage != asked && !o.hosts && (!o.ready || !dropped && now.Sub(o.began) < soon) {
+			do = p.fail(now)
+		}
+		if dropped {
+			do = append(do, p.stop(id, now))
+		} else {
+			o.stage, o.due = leaving, now.Add(exitLimit)
+		}
+		return append(do, p.fill(now)...)
 	}
 	if o.stage.going() {
 		return nil
 	}
+	o.due = time.Time{}
 	switch s {
 	case serverprocess.Connected:
 		o.stage = max(o.stage, connected)
-	case serverprocess.Ready:
-		o.stage = max(o.stage, ready)
+		return nil
+	case serverprocess.Ready: // again, if its game session was taken back
+		o.stage, o.hosts = ready, false
+		if o.due = o.began.Add(soon); !now.Before(o.due) {
+			o.due = time.Time{}
+			p.works()
+		}
 	case serverprocess.Hosting:
-		o.stage = hosting
+		o.stage, o.hosts = hosting, true
+		p.works()
 	case serverprocess.Terminating:
 		o.stage, o.due = asked, now.Add(askLimit)
 		return p.fill(now)
 	}
-	o.due = time.Time{}
-	if o.stage < ready {
-		return nil
+	var do []action
+	if !o.ready {
+		o.ready, p.proven = true, true
+		do = append(do, action{do: runs})
 	}
-	first := !o.ready
-	o.ready, p.proven = true, true
-	if first {
-		p.failed, p.retry = 0, time.Time{}
-		return append([]action{{do: runs}}, p.fill(now)...)
+	if o.stage == ready && p.live() > p.want {
+		return append(do, p.end(id, now))
 	}
-	return nil
+	return append(do, p.fill(now)...)
 }
 
 // exited says that a process has ended.
@@ -246,19 +270,18 @@ func (p *pool) exited(id string, e exit, now time.Time) (do []action) {
 		return nil
 	}
 	delete(p.all, id)
-	own := !o.stage.going()
+	p.ports.release(o.port)
 	switch {
-	case own:
+	case e.host && !o.stage.going():
+		do = append(do, action{do: event, process: id, code: e.code, text: e.text})
+		p.backOff(now)
+	case !o.stage.going():
 		do = append(do, action{do: event, process: id, code: cmp.Or(e.code, serverprocess.EventCrashed), text: e.text})
+		if !o.ready || now.Sub(o.began) < soon {
+			do = append(do, p.fail(now)...)
+		}
 	case o.stage == leaving && e.bad:
 		do = append(do, action{do: event, process: id, code: serverprocess.EventUnhealthy, text: e.text})
-	}
-	if o.blame || own && (!o.ready || now.Sub(o.began) < soon) || o.stage == leaving && !o.ready {
-		p.failed++
-		p.retry = now.Add(min(retryMin<<min(p.failed-1, 20), retryMax))
-		if !p.proven {
-			do = append(do, action{do: fails})
-		}
 	}
 	return append(do, p.fill(now)...)
 }
@@ -270,14 +293,10 @@ func (p *pool) due() (at time.Time) {
 			at = t
 		}
 	}
-	live := 0
 	for _, o := range p.all {
 		earlier(o.due)
-		if !o.stage.going() {
-			live++
-		}
 	}
-	if live < p.want {
+	if p.live() < p.want {
 		earlier(p.retry)
 	}
 	return at
@@ -292,8 +311,11 @@ func (p *pool) tick(now time.Time) (do []action) {
 		}
 		switch o.stage {
 		case started:
-			o.blame = true
 			do = append(do, action{do: event, process: id, code: eventInitTimeout, text: "a process has not connected within 5 minutes"}, p.stop(id, now))
+			do = append(do, p.fail(now)...)
+		case ready:
+			o.due = time.Time{}
+			p.works()
 		case leaving:
 			do = append(do, action{do: event, process: id, code: eventExitTimeout, text: "a process has said that it ends, and has not ended within a minute"}, p.stop(id, now))
 		case asked:

@@ -33,11 +33,11 @@ type server struct {
 	port  int
 	stops chan struct{} // capacity 1
 	kills chan string   // capacity 1: the reason, or ""
-	token string        // set before the process starts; must not be logged
 
-	mu   sync.Mutex
-	tail []string    // the last lines of output; guarded by mu
-	sink script.Sink // nil before it has a game session; guarded by mu
+	mu     sync.Mutex
+	tokens []string    // the newest that the process got; must not be logged; guarded by mu
+	tail   []string    // the last lines of output; guarded by mu
+	sink   script.Sink // nil before it has a game session; guarded by mu
 }
 
 func newServer(l *Launcher, in *placed, id string, port int) *server {
@@ -82,9 +82,9 @@ func (c *server) run() (e exit) {
 	defer c.hosts(nil)
 	access, err := c.l.o.Authorize(c.l.ctx, c.in.fleet, c.in.location, c.in.compute)
 	if err != nil {
-		return exit{eventGeneric, "no game server can be started, because this host is no compute of the fleet: " + err.Error(), true}
+		return exit{eventGeneric, "no game server can be started, because this host is no compute of the fleet: " + err.Error(), true, true}
 	}
-	c.token = access.Token
+	c.hide(access.Token)
 	cmd, user, err := command(c.in.of, c.port, c.variables(access))
 	if err == nil {
 		return c.live(cmd, user)
@@ -93,7 +93,7 @@ func (c *server) run() (e exit) {
 }
 
 func notStarted(of *messages.GameServer, err error) exit {
-	return exit{eventInvalidPath, fmt.Sprintf("%s cannot be started: %v", of.Path, err), true}
+	return exit{eventInvalidPath, fmt.Sprintf("%s cannot be started: %v", of.Path, err), true, false}
 }
 
 // variables are those that every Server SDK reads (server-sdk.md 3.1).
@@ -221,23 +221,38 @@ func (c *server) use(u child.Usage) {
 func (c *server) lines(stream string, level script.Level) *child.Lines {
 	write := func(level script.Level) func(string) {
 		return func(text string) {
-			c.print(script.Line{Time: time.Now(), Level: level, File: stream, Text: c.withoutToken(text)})
+			c.print(script.Line{Time: time.Now(), Level: level, File: stream, Text: c.withoutTokens(text)})
 		}
 	}
 	return &child.Lines{Write: write(level), LeftOut: write(script.LevelWarn), Seen: c.keep, Dropped: &c.l.o.Counters.LogLinesDropped}
 }
 
-// withoutToken hides the token: many programs print their environment.
-func (c *server) withoutToken(text string) string {
-	if c.token == "" {
-		return text
+// withoutTokens hides the tokens: many programs print their environment, and what they receive.
+func (c *server) withoutTokens(text string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tokens {
+		text = strings.ReplaceAll(text, t, "[token]")
 	}
-	return strings.ReplaceAll(text, c.token, "[token]")
+	return text
+}
+
+const tokensMax = 16 // tokens that are hidden: more than a process gets before the first has expired
+
+func (c *server) hide(token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if token == "" || slices.Contains(c.tokens, token) {
+		return
+	}
+	if c.tokens = append(c.tokens, token); len(c.tokens) > tokensMax {
+		c.tokens = slices.Delete(c.tokens, 0, 1)
+	}
 }
 
 // keep keeps the last lines.
 func (c *server) keep(text string) {
-	text = c.withoutToken(text)
+	text = c.withoutTokens(text)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tail = append(c.tail, text); len(c.tail) > lastLines {

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -21,6 +24,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/serverprocess/launch"
+	"troupe/messages"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/hosttest"
 )
@@ -35,7 +39,7 @@ func launched(ctx context.Context, t *testing.T, log io.Writer) *hosttest.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := 20_000 + 50*rand.IntN(500) // a port that another program has costs a second
+	from := 20_000 + 50*rand.IntN(240) // below those that kernels give away: a port that another program has is a crash
 	c := hosttest.Config(t)
 	c.Fleets[0].GameSessionsMax = 0
 	c.Fleets[0].Server = host.GameServer{Path: own, Env: []string{asExample + "=1"}, Ports: fmt.Sprintf("%d-%d", from, from+39), Processes: 2}
@@ -293,6 +297,39 @@ func TestADrainEndsTheProcesses(t *testing.T) {
 	}
 	if ended, well := said(`"game server ended"`), said(`"how":"exit status 0"`); ended != 2 || well != 2 {
 		t.Errorf("%d processes have ended, %d of them by themselves:\n%s", ended, well, &log)
+	}
+}
+
+// Nobody gets a token of a host's own compute over the API, and a token alone does not make a process one of the host's.
+func TestOnlyTheHostStartsProcessesOfItsComputes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	h := launched(ctx, t, io.Discard)
+	_, err := h.API.GetComputeAuthToken(ctx, &gamelift.GetComputeAuthTokenInput{FleetId: aws.String("fleet-dev"), ComputeName: aws.String("host")})
+	var refused *types.InvalidRequestException
+	if !errors.As(err, &refused) {
+		t.Errorf("GetComputeAuthToken: %v", err)
+	}
+	auth, err := messages.Do(ctx, h.Host.System(), messages.AuthorizeCompute{FleetID: "fleet-dev", Name: "host", Host: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := url.Values{
+		"pID": {"another-program"}, "sdkVersion": {"5.6.0"}, "sdkLanguage": {"Go"}, "ComputeId": {"host"}, "FleetId": {"fleet-dev"},
+		"IdempotencyToken": {"x"}, "Authorization": {auth.Token},
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Replace(h.Host.Addrs().ServerSDK, "ws", "http", 1)+"?"+q.Encode(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"MDEyMzQ1Njc4OWFiY2RlZg=="}}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusForbidden || !strings.Contains(string(text), "has not started this process") {
+		t.Errorf("%s %s", answer.Status, text)
 	}
 }
 

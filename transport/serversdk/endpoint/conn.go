@@ -73,8 +73,8 @@ type conn struct {
 
 // Push implements messages.ProcessLink.
 func (c *conn) Push(p messages.ProcessPush) {
-	if _, ok := p.(messages.PushRefresh); ok {
-		c.e.background(func() { c.refresh() })
+	if r, ok := p.(messages.PushRefresh); ok {
+		c.e.background(func() { c.refresh(r.Host) })
 		return
 	}
 	c.send(append(frameOf(pushed(p)), rfc6455.AppendHeader(nil, rfc6455.Ping, 0)...))

@@ -32,6 +32,8 @@ type Options struct {
 	Backend Backend
 	// URL is the endpoint's URL for processes, which RefreshConnection names.
 	URL string
+	// HostURL is the same for the processes that this host has started.
+	HostURL string
 	// Account and Region are those of the ARNs of matchmaking configurations.
 	Account, Region string
 	// Secret returns the secret of an access key of the service API, and its session token. ok is false if there is none,

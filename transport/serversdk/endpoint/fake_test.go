@@ -22,10 +22,14 @@ type backend struct {
 	links chan messages.ProcessLink
 	held  chan func(any, error) // replies to SetPlayer; nil: it is answered at once
 	wants int                   // of SetPlayer, so far
+
+	hidden string // of HideToken
 }
 
 func (b *backend) Call(c messages.ProcessCall, reply func(any, error)) {
-	switch c.What.(type) {
+	switch what := c.What.(type) {
+	case messages.HideToken:
+		b.hidden = what.Token
 	case messages.OpenProcess:
 		b.links <- c.Link
 	case messages.SetPlayer:
@@ -60,7 +64,7 @@ func faked(t *testing.T, b *backend, f func(b *backend, dial func() *process, li
 			t.Fatal(err)
 		}
 		b.free, b.links = make(chan struct{}), make(chan messages.ProcessLink, 10)
-		e := endpoint.New(endpoint.Options{Backend: b, URL: "wss://sdk.example.test", Account: "000000000000", Region: "us-east-1", Log: zerolog.Nop()})
+		e := endpoint.New(endpoint.Options{Backend: b, URL: "wss://sdk.example.test", HostURL: "ws://127.0.0.1:8080/sdk", Account: "000000000000", Region: "us-east-1", Log: zerolog.Nop()})
 		server := &http.Server{Handler: e}
 		go server.Serve(l)
 		t.Cleanup(func() {
@@ -174,7 +178,7 @@ func TestARepetitionThatIsTooFast(t *testing.T) {
 
 // SS-124: a push of 1 MB is one text message. SS-13: the members of results and pushes are at top level.
 func TestLargePush(t *testing.T) {
-	faked(t, new(backend), func(_ *backend, _ func() *process, link messages.ProcessLink, p *process) {
+	faked(t, new(backend), func(b *backend, _ func() *process, link messages.ProcessLink, p *process) {
 		g := &messages.GameSession{ID: "g", MatchmakerData: strings.Repeat(`{"a":"ü"}`, 40_000), Data: strings.Repeat("<", 262_144)}
 		link.Push(messages.PushGameSession{Session: g})
 		var got struct{ MatchmakerData, GameSessionData string }
@@ -183,8 +187,12 @@ func TestLargePush(t *testing.T) {
 			t.Error("the push has changed")
 		}
 		link.Push(messages.PushRefresh{})
-		if m := p.next(); m.text != `{"Action":"RefreshConnection","RefreshConnectionEndpoint":"wss://sdk.example.test","AuthToken":"t2"}` {
-			t.Error(m.text)
+		if m := p.next(); m.text != `{"Action":"RefreshConnection","RefreshConnectionEndpoint":"wss://sdk.example.test","AuthToken":"t2"}` || b.hidden != "" {
+			t.Error(m.text, b.hidden)
+		}
+		link.Push(messages.PushRefresh{Host: true})
+		if m := p.next(); m.text != `{"Action":"RefreshConnection","RefreshConnectionEndpoint":"ws://127.0.0.1:8080/sdk","AuthToken":"t2"}` || b.hidden != "t2" {
+			t.Error(m.text, b.hidden)
 		}
 	})
 }

@@ -418,16 +418,23 @@ func badRequest(err error) error {
 	return err
 }
 
-// refresh gives the process a new token, with which it opens another connection.
-func (c *conn) refresh() {
+// refresh gives the process a new token, with which it opens another connection. host says that this host has started it.
+func (c *conn) refresh(host bool) {
 	ctx, cancel := context.WithTimeout(c.e.ctx, requestTime)
 	defer cancel()
-	auth, err := messages.Do(ctx, c.e.o.Backend, messages.AuthorizeCompute{FleetID: c.id.FleetID, Name: c.id.Compute})
+	auth, err := messages.Do(ctx, c.e.o.Backend, messages.AuthorizeCompute{FleetID: c.id.FleetID, Name: c.id.Compute, Host: true})
 	if err != nil {
 		c.e.o.Log.Warn().Err(err).Str("process", c.id.String()).Msg("server process gets no new token")
 		return
 	}
-	c.send(frameOf(serversdk.Push(serversdk.PushRefreshConnection, serversdk.RefreshConnectionPush{RefreshConnectionEndpoint: c.e.o.URL, AuthToken: auth.Token})))
+	send := func(url string) {
+		c.send(frameOf(serversdk.Push(serversdk.PushRefreshConnection, serversdk.RefreshConnectionPush{RefreshConnectionEndpoint: url, AuthToken: auth.Token})))
+	}
+	if !host {
+		send(c.e.o.URL)
+		return
+	}
+	c.call(messages.HideToken{Token: auth.Token}, func(any, error) { send(c.e.o.HostURL) })
 }
 
 // pushed returns the message of a push.
