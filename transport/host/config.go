@@ -230,16 +230,16 @@ type Fleet struct {
 type GameServer struct {
 	Path string `config:"path" level:"common"` // path of the executable; empty: the fleet has no game server
 	// Args are the arguments of each process; {port} in them is the port of the process.
-	Args []string `config:"args" level:"common"`
+	Args []string `config:"args"`
 	// Env are variables of the processes' environment, as NAME=value; {port} is the port. They get nothing of the
 	// host's environment.
 	Env []string `config:"env"`
 	Dir string   `config:"dir"` // working directory; empty: the folder of the executable
 	// Ports is a range such as 7777-7876, of which each process gets one, also as the variable PORT. If it is empty,
 	// the executable chooses its ports.
-	Ports string `config:"ports" level:"common"`
+	Ports string `config:"ports"`
 	// Processes is the number of processes in each location of the fleet, and so the number of its game sessions.
-	Processes int `config:"processes" level:"common"`
+	Processes int `config:"processes"`
 	// User is the name or number of the user that runs the processes; the host must run as root then. Empty: the
 	// host's own user.
 	User string `config:"user"`
