@@ -23,6 +23,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/sdkclient"
 )
 
 // row identifies a record in the file of a store.
@@ -124,6 +125,21 @@ func (w *world) write(t *testing.T) {
 	if _, err := messages.Do(ctx, s, messages.RegisterCompute{Compute: messages.Compute{FleetID: anywhere.ID, Name: "box", Location: "custom-attic", IPAddress: "10.1.2.3"}}); err != nil {
 		t.Fatal(err)
 	}
+	auth, err := messages.Do(ctx, s, messages.AuthorizeCompute{FleetID: anywhere.ID, Name: "box"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := sdkclient.Init(ctx, sdkclient.Options{
+		URL: h.host.Addrs().ServerSDK, ProcessID: "p", HostID: "box", FleetID: string(anywhere.ID), AuthToken: auth.Token, Dial: h.Net.DialContext,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Ready(ctx, 7777); err != nil {
+		t.Fatal(err)
+	}
+	process.Destroy() // without a goodbye: it is expected back
+	process.Wait()
 	a, err := messages.Do(ctx, s, messages.CreateAlias{Name: "door", FleetID: w.fleet})
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +239,7 @@ func lastingKinds() []store.Kind {
 // shown returns the records that the API shows. intact checks the others.
 func (w *world) shown() []row {
 	return slices.DeleteFunc(w.ordered(), func(r row) bool {
-		return slices.Contains([]store.Kind{store.Ban, store.Content, store.Event, store.Secret, store.Match, store.MatchedGame}, store.Kind(r.kind))
+		return slices.Contains([]store.Kind{store.Ban, store.Content, store.Event, store.Secret, store.Match, store.MatchedGame, store.Process}, store.Kind(r.kind))
 	})
 }
 
@@ -396,7 +412,7 @@ func (w *world) check(t *testing.T, h *testHost, log *spoken, damaged ...row) {
 	}
 	lines := log.lines("error")
 	for _, d := range damaged {
-		name := store.Damage{Kind: store.Kind(d.kind), ID: d.id}.Name()
+		name := strings.ReplaceAll(store.Damage{Kind: store.Kind(d.kind), ID: d.id}.Name(), "\n", `\n`)
 		if !slices.ContainsFunc(lines, func(line string) bool {
 			return strings.Contains(line, `"record":"`+name) && strings.Contains(line, `"means":"`)
 		}) {
