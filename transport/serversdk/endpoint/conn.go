@@ -77,8 +77,8 @@ func (c *conn) Push(p messages.ProcessPush) {
 		c.e.background(func() { c.refresh(r.Host) })
 		return
 	}
+	c.awaitPong() // before the ping: its pong may come before send returns
 	c.send(append(frameOf(pushed(p)), rfc6455.AppendHeader(nil, rfc6455.Ping, 0)...))
-	c.awaitPong()
 }
 
 // awaitPong drops the connection if no pong comes: the push may be lost then, and the process connects again.

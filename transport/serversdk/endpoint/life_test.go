@@ -616,6 +616,7 @@ func TestO3DE(t *testing.T) {
 		if c := p.ends(); c != 1001 {
 			t.Error(c)
 		}
+		synctest.Wait()
 		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
 			t.Error(s)
 		}
