@@ -11,6 +11,9 @@ import (
 // that are written together cost less. The remedy also makes the sign disappear. So strain ends when the shard handles clearly fewer messages than at its
 // beginning and is not late. It is also interrupted periodically to see whether it recurs.
 //
+// Without it, 250 rooms of 8 stay under a p99 of 50 ms up to 83,000 deliveries per second on two cores; with it up to
+// 117,000, at 7.7 us of CPU for each instead of 11.2 (troupe bench run ramp --only=troupe).
+//
 // A shard that has too much to write is strained alone. If half of the shards are strained, the machine is
 // overloaded, and all shards count as strained.
 //

@@ -87,7 +87,8 @@ type documented struct {
 
 // headlines are the figures that the document shows. The other figures are only in the file of results.
 var headlines = []string{
-	"cpu_us", "cpu_join_us", "delivered_share", "best_per_s", "half_p50_ms", "best_kib_per_player", "p50_ms", "p99_ms", "p999_ms",
+	"cpu_us", "cpu_tick_us", "cpu_join_us", "delivered_share", "ticks_share", "gap_p50_ms", "gap_p99_ms", "gap_p999_ms",
+	"best_per_s", "half_p50_ms", "best_kib_per_player", "p50_ms", "p99_ms", "p999_ms",
 	"joins_per_s", "join_p99_ms", "failed", "kib_per_connection",
 }
 
