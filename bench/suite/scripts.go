@@ -34,11 +34,27 @@ var scriptWorkloads = []Workload{
 			{Subject: utilScript, Figure: "resident_mib", Plus: 400},
 		},
 		connections: fileOfEach,
-		lasts:       func(p Params) time.Duration { return aboutStart + time.Duration(p.Rooms)*5*time.Millisecond + p.Rest },
+		lasts:       idleScriptsLast,
 		subjects: func(r *run) []subject {
 			return []subject{
 				r.scriptedHost(plainScript, echoFleet, (*run).idleScripts),
 				r.scriptedHost(utilScript, scriptFleet{id: userFleet, launch: "util.js", with: "echo.js"}, (*run).idleScripts),
+			}
+		},
+	},
+	{
+		Name: "games-idle", About: "game sessions in which nobody is, without and with a script: CPU for a minute after their start, and memory",
+		Params: Params{Rooms: 10_000, Rest: time.Minute, Rounds: 1},
+		Goals: []result.Goal{
+			{Subject: relayEcho, Figure: "cpu_cores", Plus: 0.03},
+			{Subject: plainScript, Figure: "cpu_cores", Plus: 0.03},
+		},
+		connections: fileOfEach,
+		lasts:       idleScriptsLast,
+		subjects: func(r *run) []subject {
+			return []subject{
+				r.subject(relayEcho, r.host(), func(ctx context.Context) (result.Round, error) { return r.idleScripts(ctx, r.host()) }),
+				r.scriptedHost(plainScript, echoFleet, (*run).idleScripts),
 			}
 		},
 	},
