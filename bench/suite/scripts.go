@@ -53,7 +53,7 @@ var scriptWorkloads = []Workload{
 		lasts:       idleScriptsLast,
 		subjects: func(r *run) []subject {
 			return []subject{
-				r.subject(relayEcho, r.host(), func(ctx context.Context) (result.Round, error) { return r.idleScripts(ctx, r.host()) }),
+				r.scriptedHost(relayEcho, scriptFleet{id: userFleet}, (*run).idleScripts),
 				r.scriptedHost(plainScript, echoFleet, (*run).idleScripts),
 			}
 		},
@@ -79,10 +79,10 @@ const (
 //go:embed scripts/*.js
 var scripts embed.FS
 
-// scriptFleet is a fleet whose game sessions run a script.
+// scriptFleet is a fleet whose game sessions run a script, or relay messages.
 type scriptFleet struct {
 	id         string
-	launch     string // file name of the script
+	launch     string // file name of the script; empty: no script, unless there is one of the user
 	text       string // content of the script; empty: an embedded script of the suite
 	with       string // another embedded file, which the script requires
 	parameters string
@@ -104,6 +104,9 @@ func (f *scriptFleet) line(dir string) (string, error) {
 			return "", fmt.Errorf("--script: %w", err)
 		}
 		return head + fmt.Sprintf("script: %q}\n", path), nil
+	}
+	if f.launch == "" {
+		return head + "}\n", nil
 	}
 	folder := filepath.Join(dir, "scripts", f.id)
 	if f.perProcess > 0 {
