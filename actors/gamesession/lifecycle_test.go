@@ -392,6 +392,20 @@ func TestStatusesNeverStepBack(t *testing.T) {
 	})
 }
 
+func TestHealthChecksOfAHostComeTogether(t *testing.T) {
+	run(t, func(w *world) {
+		began := time.Now()
+		var at []time.Duration
+		for range 3 {
+			w.Create(&game{Health: func() bool { at = append(at, time.Since(began)); return true }})
+			w.Pass(49 * time.Millisecond)
+		}
+		w.Pass(2*time.Minute - 147*time.Millisecond)
+		const minute = time.Minute
+		equal(w, "health checks", at, minute, minute, minute, 2*minute, 2*minute, 2*minute)
+	})
+}
+
 // A game session in which nothing happens has no timer but those of the health check and of EmptyTimeout.
 func TestAnIdleGameSessionHasNoOtherTimer(t *testing.T) {
 	for timeout, timers := range map[time.Duration]int{-1: 1, time.Hour: 2} {
