@@ -20,8 +20,9 @@ func (id ProcessID) String() string { return string(id.FleetID) + "/" + id.Compu
 // after the connection has ended by itself, they do nothing.
 type ProcessLink interface {
 	// Push sends a message that the process has not asked for. Its policy for a process that does not read is that of
-	// the connection.
-	Push(p ProcessPush)
+	// the connection. n is a number above those of all earlier pushes to the process: PushArrived has it. It is
+	// not used for a PushRefresh.
+	Push(p ProcessPush, n uint32)
 	// Supersede says that another connection of the process has replaced this one, which ends soon.
 	Supersede()
 	// End ends the connection: at once and without a close frame if drop is true; otherwise the process should close it
@@ -69,7 +70,10 @@ type (
 		Signature string
 		Signed    bool
 	}
-	CloseProcess    struct{} // the connection has ended
+	CloseProcess struct{} // the connection has ended
+	// PushArrived says that the process has the push with that number, and what was pushed before it on the connection. The
+	// connection does it, not the process.
+	PushArrived     struct{ N uint32 }
 	ActivateProcess struct {
 		Port     int
 		LogPaths []string

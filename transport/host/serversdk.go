@@ -48,6 +48,7 @@ func (h *Host) startServerSDK(o Options, scheme, public string, conns *apiConns)
 	}
 	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, url)
 	h.sdk = endpoint.New(endpoint.Options{
+		Counters: h.count,
 		Backend: processes{h.Doer(), h.system}, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log,
 		Secret: h.reloads.secretOf, Taken: conns.release,
 	})

@@ -22,8 +22,10 @@ const (
 	writeTime = 10 * time.Second
 	// pongTime limits the answer to the ping that follows a push (SS-203).
 	pongTime = 10 * time.Second
-	// writeBytesMax limits the bytes that wait to be written. The largest push has about 2 MB.
+	// writeBytesMax limits the bytes that wait to be written. The largest push has about 2 MB. A push is counted by its texts
+	// until it is encoded.
 	writeBytesMax = 4 << 20
+	pingSize      = 4 // of the payload of the ping that follows a push: its number
 	// A client may take leaveTime to close the connection after TerminateServerProcess, or after it was superseded if it is
 	// in Go. Others get a close frame after supersedeTime, and then have closeTime.
 	leaveTime     = 30 * time.Second
@@ -59,8 +61,8 @@ type conn struct {
 	nc      net.Conn // nil until the handshake is accepted
 	ready   bool     // frames may be written
 	ended   bool
-	out     [][]byte // frames that wait
-	bytes   int      // their size
+	out     []outgoing
+	bytes   int // their size
 	writing bool
 	bye     bool // a close frame was queued: nothing follows
 	last    bool // the connection ends once everything is written
@@ -68,25 +70,61 @@ type conn struct {
 	queue   []serversdk.Request
 	busy    bool // a request of the queue is being answered
 	timers  []*time.Timer
-	waiting *time.Timer // for the pong to the last ping
+	waiting *time.Timer // for the pong of the next push; nil if none is missing
+	pushed  uint32      // number of the last push
+	arrived uint32      // number of the last push whose pong has come
 }
 
-// Push implements messages.ProcessLink.
-func (c *conn) Push(p messages.ProcessPush) {
+// outgoing is a frame that waits to be written, or a push that is encoded then.
+type outgoing struct {
+	frame []byte
+	push  messages.ProcessPush
+	n     uint32 // number of the push
+	size  int
+}
+
+// encode returns what is written.
+func (o *outgoing) encode() []byte {
+	if o.push == nil {
+		return o.frame
+	}
+	ping := rfc6455.AppendHeader(frameOf(pushed(o.push)), rfc6455.Ping, pingSize)
+	return binary.BigEndian.AppendUint32(ping, o.n)
+}
+
+// Push implements messages.ProcessLink. The goroutine that writes encodes the message.
+func (c *conn) Push(p messages.ProcessPush, n uint32) {
 	if r, ok := p.(messages.PushRefresh); ok {
 		c.e.background(func() { c.refresh(r.Host) })
 		return
 	}
-	c.awaitPong() // before the ping: its pong may come before send returns
-	c.send(append(frameOf(pushed(p)), rfc6455.AppendHeader(nil, rfc6455.Ping, 0)...))
+	c.mu.Lock()
+	if c.pushed = n; !c.ended && c.waiting == nil {
+		c.waiting = time.AfterFunc(pongTime, c.drop) // the push may be lost then, and the process connects again
+	}
+	c.mu.Unlock()
+	c.enqueue(outgoing{push: p, n: n, size: sizeOf(p)})
 }
 
-// awaitPong drops the connection if no pong comes: the push may be lost then, and the process connects again.
-func (c *conn) awaitPong() {
+// onPong handles a pong. That of a push says that it has arrived, and those before it. Others mean nothing.
+func (c *conn) onPong(payload []byte) {
+	if len(payload) != pingSize {
+		return
+	}
+	n := binary.BigEndian.Uint32(payload)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ended && c.waiting == nil {
-		c.waiting = time.AfterFunc(pongTime, c.drop)
+	expected := c.waiting != nil && c.arrived < n && n <= c.pushed
+	if expected {
+		c.arrived = n
+		if c.waiting.Stop(); n == c.pushed {
+			c.waiting = nil
+		} else {
+			c.waiting.Reset(pongTime)
+		}
+	}
+	c.mu.Unlock()
+	if expected {
+		c.call(messages.PushArrived{N: n}, func(any, error) {})
 	}
 }
 
@@ -144,7 +182,8 @@ func (e *Endpoint) background(f func()) bool {
 	return true
 }
 
-// drop ends the connection at once.
+// drop ends the connection at once. It does not block: what closes the connection is its reader, which this wakes, because
+// TLS may take seconds to say goodbye.
 func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +196,7 @@ func (c *conn) drop() {
 	}
 	c.timers, c.waiting = nil, nil
 	if c.nc != nil {
-		_ = c.nc.Close()
+		_ = c.nc.SetDeadline(time.Unix(1, 0))
 	}
 }
 
@@ -171,11 +210,17 @@ func (c *conn) close(reason messages.CloseReason) {
 	c.after(closeTime, c.drop)
 }
 
-// gone tells everybody that the connection has ended.
+// gone tells everybody that the connection has ended, and closes it. Its reader calls it, or nobody reads.
 func (c *conn) gone() {
 	c.drop()
 	c.e.forget(c)
-	c.e.o.Backend.Call(messages.ProcessCall{Process: c.id, Link: c, What: messages.CloseProcess{}}, func(any, error) {})
+	c.call(messages.CloseProcess{}, func(any, error) {})
+	c.mu.Lock()
+	nc := c.nc
+	c.mu.Unlock()
+	if nc != nil {
+		_ = nc.Close()
+	}
 }
 
 // frameOf returns the frame of a text message.
@@ -183,21 +228,23 @@ func frameOf(text []byte) []byte {
 	return append(rfc6455.AppendHeader(make([]byte, 0, rfc6455.HeaderMax+len(text)+2), rfc6455.Text, len(text)), text...)
 }
 
-// send queues a frame. A connection whose queue is full is dropped.
-func (c *conn) send(frame []byte) {
+func (c *conn) send(frame []byte) { c.enqueue(outgoing{frame: frame, size: len(frame)}) }
+
+// enqueue queues what is to be written. A connection whose queue is full is dropped.
+func (c *conn) enqueue(o outgoing) {
 	c.mu.Lock()
 	if c.ended || c.bye {
 		c.mu.Unlock()
 		return
 	}
-	if c.bytes+len(frame) > writeBytesMax {
+	if c.bytes+o.size > writeBytesMax {
 		c.mu.Unlock()
 		c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read: its connection is dropped")
 		c.drop()
 		return
 	}
-	c.out = append(c.out, frame)
-	c.bytes += len(frame)
+	c.out = append(c.out, o)
+	c.bytes += o.size
 	c.write()
 	c.mu.Unlock()
 }
@@ -224,14 +271,14 @@ func (c *conn) writeAll() {
 			}
 			return
 		}
-		frame := c.out[0]
-		c.out[0] = nil
+		next := c.out[0]
+		c.out[0] = outgoing{}
 		c.out = c.out[1:]
+		_ = c.nc.SetWriteDeadline(time.Now().Add(writeTime)) // with mu, because drop sets it, too
 		c.mu.Unlock()
-		_ = c.nc.SetWriteDeadline(time.Now().Add(writeTime))
-		_, err := c.nc.Write(frame)
+		_, err := c.nc.Write(next.encode())
 		c.mu.Lock()
-		c.bytes = max(0, c.bytes-len(frame))
+		c.bytes = max(0, c.bytes-next.size)
 		c.mu.Unlock()
 		if err != nil {
 			c.drop()
@@ -284,7 +331,11 @@ func (c *conn) read() {
 
 // lingers reads until the peer has closed the connection, so that the close frame is not lost with a reset.
 func (c *conn) lingers() {
-	_ = c.nc.SetReadDeadline(time.Now().Add(closeTime))
+	c.mu.Lock()
+	if !c.ended {
+		_ = c.nc.SetReadDeadline(time.Now().Add(closeTime))
+	}
+	c.mu.Unlock()
 	_, _ = io.CopyN(io.Discard, c.in, 8<<20)
 }
 
@@ -366,12 +417,7 @@ func (c *conn) control(op rfc6455.Opcode, payload []byte) bool {
 		}
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Pong, len(payload)), payload...))
 	case rfc6455.Pong:
-		c.mu.Lock()
-		if c.waiting != nil {
-			c.waiting.Stop()
-			c.waiting = nil
-		}
-		c.mu.Unlock()
+		c.onPong(payload)
 	case rfc6455.Close: // the answer is the same code (RFC 6455 section 5.5.1)
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Close, min(2, len(payload))), payload[:min(2, len(payload))]...))
 		c.mu.Lock()

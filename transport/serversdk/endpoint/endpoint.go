@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport/internal/rfc6455"
 	"troupe/transport/serversdk"
 )
@@ -39,6 +40,8 @@ type Options struct {
 	// Secret returns the secret of an access key of the service API, and its session token. ok is false if there is none,
 	// or if the key may not connect processes.
 	Secret func(accessKey string) (secret, sessionToken string, ok bool)
+	// Counters has the counters of the host. Refusals of the Backend are its own to count.
+	Counters *counters.Set
 	// Taken is called when a connection is no longer one of the HTTP server. It may be nil.
 	Taken func(r *http.Request)
 	Log   zerolog.Logger
@@ -111,17 +114,20 @@ func (e *Endpoint) Close() {
 // ServeHTTP implements http.Handler: the handshake (server-sdk.md 5.1).
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status, text := checkUpgrade(r); status != 0 {
+		e.count(counters.ServerMalformed)
 		w.Header().Set("Sec-WebSocket-Version", "13")
 		refuse(w, status, text)
 		return
 	}
 	h, refused := serversdk.ParseHandshake(r.URL.RawQuery)
 	if refused != nil {
+		e.count(counters.ServerMalformed)
 		refuse(w, refused.Status, refused.Text)
 		return
 	}
-	c, why := e.admit(&h)
+	c, reason, why := e.admit(&h)
 	if why != nil {
+		e.count(reason)
 		e.refused(w, &h, why)
 		return
 	}
@@ -142,6 +148,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.start()
 }
 
+func (e *Endpoint) count(why counters.ServerRefusal) { e.o.Counters.ServerRefused.Add(why, 1) }
+
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, text, status)
@@ -159,15 +167,15 @@ func (e *Endpoint) refused(w http.ResponseWriter, h *serversdk.Handshake, err er
 }
 
 // admit makes the connection of a handshake, which is counted from now on.
-func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, error) {
+func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, counters.ServerRefusal, error) {
 	c := &conn{e: e, golang: h.Go(), id: messages.ProcessID{FleetID: messages.FleetID(h.FleetID), Compute: h.ComputeID, Name: h.ProcessID}}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.closing:
-		return nil, messages.RefuseProcess(http.StatusServiceUnavailable, "The host is shutting down.")
+		return nil, counters.ServerDraining, messages.RefuseProcess(http.StatusServiceUnavailable, "The host is shutting down.")
 	case e.open >= connectionsMax:
-		return nil, messages.RefuseProcess(http.StatusServiceUnavailable, "There are %d connections already.", connectionsMax)
+		return nil, counters.ServerHostFull, messages.RefuseProcess(http.StatusServiceUnavailable, "There are %d connections already.", connectionsMax)
 	}
 	e.open++
 	e.conns[c] = true
@@ -179,7 +187,7 @@ func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, error) {
 	}
 	p.open++
 	c.peer = p
-	return c, nil
+	return c, 0, nil
 }
 
 // authorize asks the Backend to accept the connection.
@@ -193,6 +201,7 @@ func (e *Endpoint) authorize(ctx context.Context, c *conn, h *serversdk.Handshak
 		secret, session, ok := e.o.Secret(h.SigV4.AccessKey())
 		q.Signed = ok && session == h.SigV4.SecurityToken && h.Verify(secret, e.o.Region, time.Now())
 		if !ok && q.Signature == "" {
+			e.count(counters.ServerSignature)
 			return messages.RefuseProcess(http.StatusForbidden, "The signature is not valid.")
 		}
 	}
@@ -212,6 +221,7 @@ func (e *Endpoint) authorize(ctx context.Context, c *conn, h *serversdk.Handshak
 		return err
 	case <-ctx.Done():
 		if over.CompareAndSwap(false, true) {
+			e.count(counters.ServerLate)
 			return ctx.Err()
 		}
 		return <-done
