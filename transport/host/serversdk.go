@@ -10,6 +10,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/fleet"
 	"troupe/messages"
+	"troupe/transport"
 	"troupe/transport/awswire"
 	"troupe/transport/serversdk/endpoint"
 )
@@ -30,13 +31,16 @@ func (p processes) Call(c messages.ProcessCall, reply func(any, error)) {
 
 // startServerSDK makes the endpoint and, if it has an address of its own, opens that. scheme and public are those of the
 // service API.
-func (h *Host) startServerSDK(o Options, scheme, public string, conns *apiConns) (err error) {
+func (h *Host) startServerSDK(o Options, scheme, public string, proxies transport.Proxies) (err error) {
 	c := &o.Config
 	url := strings.Replace(scheme, "http", "ws", 1) + "://" + public + serverSDKPath
+	var conns *apiConns
 	if c.ServerSDK.Addr != "" {
 		if h.sdkAddr, err = o.listen(c.ServerSDK.Addr); err != nil {
 			return fmt.Errorf("host: serverSDK.addr: %w", err)
 		}
+		conns = newAPIConns(h.sdkAddr, proxies)
+		h.sdkAddr = conns
 		if c.API.TLS {
 			h.sdkAddr = tls.NewListener(h.sdkAddr, h.listeners.certs.ServerConfig())
 		}
@@ -49,10 +53,11 @@ func (h *Host) startServerSDK(o Options, scheme, public string, conns *apiConns)
 	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, url)
 	h.sdk = endpoint.New(endpoint.Options{
 		Backend: processes{h.Doer(), h.system}, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log,
-		Secret: h.reloads.secretOf, Taken: conns.release,
+		Secret: h.reloads.secretOf, Taken: releaseAPIConn,
 	})
 	if h.sdkAddr != nil {
-		h.sdkHTTP = newAPIServer(h.sdk)
+		h.sdkHTTP = newAPIServer(conns.handler(h.sdk))
+		h.sdkHTTP.ConnContext = conns.remember
 		h.sdkHTTP.ErrorLog = listenerLog(o.Log, "server-sdk")
 		h.serving.Go(func() { h.served("server-sdk", h.sdkHTTP.Serve(h.sdkAddr), o.OnFailure) })
 	}
@@ -70,12 +75,12 @@ func (h *Host) serverSDKPages(next http.Handler) http.Handler {
 	})
 }
 
-// release says that a connection is no longer one of the service API.
-func (l *apiConns) release(r *http.Request) {
+// releaseAPIConn says that a connection is one of a process from now on. The limits of its listener are for handshakes.
+func releaseAPIConn(r *http.Request) {
 	if c, ok := r.Context().Value(apiConnKey{}).(*apiConn); ok {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.forget(c)
+		c.l.mu.Lock()
+		defer c.l.mu.Unlock()
+		c.l.forget(c)
 	}
 }
 
