@@ -59,8 +59,10 @@ type ProcessCall struct {
 
 // Calls of processes.
 type (
-	// OpenProcess asks for a connection. The answer is nil.
+	// OpenProcess says that a handshake is accepted: the connection is the process's current one. The answer is nil.
 	OpenProcess struct {
+		// Asks says that the handshake is not accepted yet. The call asks whether it may be, and changes nothing.
+		Asks     bool
 		Language string // of the Server SDK
 		// TokenSHA256 is the hash of the compute's token, in hex. It is empty with a signature.
 		TokenSHA256 string
@@ -69,7 +71,10 @@ type (
 		Signature string
 		Signed    bool
 	}
-	CloseProcess    struct{} // the connection has ended
+	CloseProcess struct{} // the connection has ended
+	// ResumeProcess says that a connection that was superseded is open, and that the one in its place has ended. It is the
+	// current one again. The error says that it is not.
+	ResumeProcess   struct{}
 	ActivateProcess struct {
 		Port     int
 		LogPaths []string

@@ -42,10 +42,11 @@ const (
 
 // server is a process that speaks the Server SDK. Its machine decides; the registry carries out.
 type server struct {
-	id       messages.ProcessID
-	machine  *serverprocess.Machine
-	compute  messages.Compute // as registered when the process connected, without tokens
-	link     messages.ProcessLink
+	id      messages.ProcessID
+	machine *serverprocess.Machine
+	compute messages.Compute // as registered when the process connected, without tokens
+	serverConnection
+	former   serverConnection       // the one that the current one has superseded
 	e        *entry                 // its game session; nil if it has none, or if that has ended
 	held     []serverprocess.Effect // effects of Host, until the game session is durable
 	place    int                    // index in the list of free processes, plus 1; 0 if it is not in it
@@ -59,14 +60,19 @@ type server struct {
 	pushes []push
 	spaced time.Time // no push before (SS-202)
 	quiet  time.Time // no push before, because of the answer to a request; see sendAt
-	heard  bool      // it has sent a heartbeat on its current connection
+}
+
+// serverConnection is the current connection of a process.
+type serverConnection struct {
+	link  messages.ProcessLink // nil: there is none
+	heard bool                 // a heartbeat has come on it
 
 	// Refresh of its token.
 	signature string    // with which it connected; empty with a token
 	tokenEnds time.Time // zero with a signature
 	refreshed time.Time // the last push of RefreshConnection
 	refreshes int
-	answered  time.Time // the first request since then on the same connection
+	answered  time.Time // the first request since then
 }
 
 type serverPlace struct {
@@ -176,7 +182,18 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 			p.machine.Close()
 			p.delay()
 			gs.settle(p)
+		} else if q.Link == p.former.link {
+			p.former = serverConnection{}
 		}
+		m.Reply(nil, nil)
+	case messages.ResumeProcess:
+		if p.link != nil || p.former.link != q.Link {
+			m.Reply(nil, messages.RefuseProcess(409, "Another connection of the process is the current one."))
+			return
+		}
+		p.serverConnection, p.former = p.former, serverConnection{}
+		p.machine.Open()
+		gs.settle(p)
 		m.Reply(nil, nil)
 	case messages.BeatProcess:
 		m.Reply(nil, gs.beat(p, what.Healthy, now))
@@ -255,29 +272,30 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 			return messages.RefuseProcess(403, "The token is wrong, or has expired.")
 		}
 	}
-	if p == nil {
-		switch {
-		case gs.drain.on:
-			return messages.RefuseProcess(503, "The host is shutting down.")
-		case len(gs.servers.of) >= serversMax:
-			return messages.RefuseProcess(503, "There are %d processes already.", serversMax)
-		}
+	switch {
+	case p == nil && gs.drain.on:
+		return messages.RefuseProcess(503, "The host is shutting down.")
+	case p == nil && len(gs.servers.of) >= serversMax:
+		return messages.RefuseProcess(503, "There are %d processes already.", serversMax)
+	case q.Asks:
+		return nil
+	case p == nil:
 		p = &server{id: id, machine: serverprocess.New(now)}
 		gs.servers.of[id] = p
 		if compute.Host {
 			gs.own[id] = true
 		}
-	} else {
+	default:
 		p.machine.Open()
 		if p.link != nil {
 			p.link.Supersede()
+			p.former = p.serverConnection
 		}
 	}
 	gs.unlist(p) // its location may have changed
 	p.compute = *compute
 	p.compute.Tokens = nil
-	p.link, p.heard = link, false
-	p.signature, p.tokenEnds, p.refreshed, p.refreshes, p.answered = q.Signature, ends, time.Time{}, 0, time.Time{}
+	p.serverConnection = serverConnection{link: link, signature: q.Signature, tokenEnds: ends}
 	gs.settle(p)
 	return nil
 }

@@ -269,7 +269,7 @@ func (gs *games) restoreServers() error {
 			since[id] = r.Process.Since
 			return nil
 		}
-		gs.servers.of[id] = &server{id: id, stored: r.Process, isStored: true, signature: r.Signature, compute: messages.Compute{
+		gs.servers.of[id] = &server{id: id, stored: r.Process, isStored: true, serverConnection: serverConnection{signature: r.Signature}, compute: messages.Compute{
 			FleetID: r.Fleet, Name: r.Compute, Location: r.Location, IPAddress: r.IPAddress, DNSName: r.DNSName, Host: r.Host,
 		}}
 		if g := r.Process.GameSession; g != "" && !r.Host {

@@ -318,3 +318,21 @@ var fenceNames = []string{"term", "incarnation"}
 
 // String returns the label value.
 func (f Fence) String() string { return name(f, fenceNames) }
+
+// ProcessClose is the reason why the host closed the connection of a process that speaks the Server SDK.
+type ProcessClose uint8
+
+// Values of ProcessClose.
+const (
+	ProcessMalformed ProcessClose = iota + 1 // a breach of RFC 6455, or a binary message
+	ProcessTooLarge                          // a message over the limit
+	ProcessTooFast                           // messages that come much too fast
+	ProcessTooSlow                           // a message that was not complete in time
+	ProcessMemory                            // the messages of all connections take too much memory
+	ProcessDeaf                              // it does not read, or answers no ping
+)
+
+var processCloseNames = []string{"malformed", "too_large", "too_fast", "too_slow", "memory", "deaf"}
+
+// String returns the label value.
+func (c ProcessClose) String() string { return name(c, processCloseNames) }

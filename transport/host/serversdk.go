@@ -52,7 +52,7 @@ func (h *Host) startServerSDK(o Options, scheme, public string, proxies transpor
 	}
 	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, url)
 	h.sdk = endpoint.New(endpoint.Options{
-		Backend: processes{h.Doer(), h.system}, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log,
+		Backend: processes{h.Doer(), h.system}, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log, Counters: h.count,
 		Secret: h.reloads.secretOf, Taken: releaseAPIConn,
 	})
 	if h.sdkAddr != nil {
@@ -62,6 +62,19 @@ func (h *Host) startServerSDK(o Options, scheme, public string, proxies transpor
 		h.serving.Go(func() { h.served("server-sdk", h.sdkHTTP.Serve(h.sdkAddr), o.OnFailure) })
 	}
 	return nil
+}
+
+// closeServerSDK ends the connections of processes. Until they have ended, handshakes are refused with 503.
+func (h *Host) closeServerSDK() {
+	if h.sdk != nil {
+		h.sdk.Close()
+	}
+	if h.sdkHTTP != nil {
+		h.sdkHTTP.Close()
+	}
+	if h.sdkAddr != nil {
+		h.sdkAddr.Close()
+	}
 }
 
 // serverSDKPages adds the endpoint to pages. It serves the path with and without a trailing slash, and never redirects.

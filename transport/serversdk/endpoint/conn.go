@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport/internal/rfc6455"
 	"troupe/transport/serversdk"
 )
@@ -18,6 +20,8 @@ const (
 	readBuffer = 512
 	// growth is the least number of bytes by which a message grows as it arrives: its length alone allocates nothing.
 	growth = 4 << 10
+	// messageTime limits the time from the first byte of a message to its last. SDKs give up after 20 seconds.
+	messageTime = 20 * time.Second
 	// writeTime limits a write. A process that takes longer is gone, or hangs.
 	writeTime = 10 * time.Second
 	// pongTime limits the answer to the ping that follows a push (SS-203).
@@ -40,7 +44,10 @@ const (
 	framesMax     = 1024 // frames of a message
 )
 
-const closePolicy messages.CloseReason = 1008 // messages that come much too fast
+const (
+	closePolicy   messages.CloseReason = 1008 // messages that come much too fast or too slowly
+	closeTryLater messages.CloseReason = 1013 // the messages of all connections take too much memory
+)
 
 // conn is one connection of a process. It implements messages.ProcessLink.
 type conn struct {
@@ -54,18 +61,24 @@ type conn struct {
 	allowance float64
 	counted   time.Time
 	excess    int
+	timed     bool // a message has begun and has a deadline
 
 	mu      sync.Mutex
 	nc      net.Conn // nil until the handshake is accepted
 	ready   bool     // frames may be written
 	ended   bool
+	ends    bool     // it ends once everything is answered and written; requests that arrive are not read
+	running int      // requests that will be answered on this connection
+	held    int      // bytes of the message that arrives, and of requests that wait or are being answered
+	waits   int      // those of the requests alone
+	probed  bool     // its next pong says that it is the current one again
 	out     [][]byte // frames that wait
 	bytes   int      // their size
 	writing bool
 	bye     bool // a close frame was queued: nothing follows
 	last    bool // the connection ends once everything is written
 	beside  int  // slow requests that are being answered beside the queue
-	queue   []serversdk.Request
+	queue   []request
 	busy    bool // a request of the queue is being answered
 	timers  []*time.Timer
 	waiting *time.Timer // for the pong to the last ping
@@ -86,8 +99,15 @@ func (c *conn) awaitPong() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ended && c.waiting == nil {
-		c.waiting = time.AfterFunc(pongTime, c.drop)
+		c.waiting = time.AfterFunc(pongTime, c.deaf)
 	}
+}
+
+// deaf drops the connection of a process that does not read, or answers no ping.
+func (c *conn) deaf() {
+	c.e.o.Counters.ProcessesClosed.Add(counters.ProcessDeaf, 1)
+	c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read, or answers no ping: its connection is dropped")
+	c.drop()
 }
 
 // End implements messages.ProcessLink.
@@ -123,7 +143,8 @@ func (c *conn) after(d time.Duration, f func()) {
 }
 
 // start begins to read and write.
-func (c *conn) start() {
+func (c *conn) start(q messages.OpenProcess) {
+	c.e.accept(c, q)
 	c.mu.Lock()
 	c.ready = true
 	c.write()
@@ -149,6 +170,7 @@ func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
+	c.e.memory.written(c.bytes)
 	c.out, c.bytes = nil, 0
 	for _, t := range append(c.timers, c.waiting) {
 		if t != nil {
@@ -171,11 +193,41 @@ func (c *conn) close(reason messages.CloseReason) {
 	c.after(closeTime, c.drop)
 }
 
-// gone tells everybody that the connection has ended.
+// gone tells everybody that the connection has ended. The one that it superseded may be the one that the process uses: it may
+// have given up the handshake of this one, which was accepted too late.
 func (c *conn) gone() {
 	c.drop()
-	c.e.forget(c)
-	c.e.o.Backend.Call(messages.ProcessCall{Process: c.id, Link: c, What: messages.CloseProcess{}}, func(any, error) {})
+	former := c.e.forget(c)
+	c.call(messages.CloseProcess{}, func(any, error) {})
+	if former != nil {
+		former.probe()
+	}
+}
+
+// probe asks a superseded connection whether it is open. If it is, it is the current one again, and does not end.
+func (c *conn) probe() {
+	c.mu.Lock()
+	over := c.bye || c.ended
+	if !over {
+		for _, t := range c.timers {
+			t.Stop()
+		}
+		c.timers, c.probed = nil, true
+	}
+	c.mu.Unlock()
+	if !over {
+		c.awaitPong()
+		c.send(rfc6455.AppendHeader(nil, rfc6455.Ping, 0))
+	}
+}
+
+// resume makes the connection the current one again.
+func (c *conn) resume() {
+	c.call(messages.ResumeProcess{}, func(_ any, err error) {
+		if err != nil { // another one has been accepted since, or the process has ended
+			c.Supersede()
+		}
+	})
 }
 
 // frameOf returns the frame of a text message.
@@ -190,10 +242,9 @@ func (c *conn) send(frame []byte) {
 		c.mu.Unlock()
 		return
 	}
-	if c.bytes+len(frame) > writeBytesMax {
+	if c.bytes+len(frame) > writeBytesMax || !c.e.memory.write(len(frame)) {
 		c.mu.Unlock()
-		c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read: its connection is dropped")
-		c.drop()
+		c.deaf()
 		return
 	}
 	c.out = append(c.out, frame)
@@ -217,7 +268,7 @@ func (c *conn) writeAll() {
 		c.mu.Lock()
 		if len(c.out) == 0 || c.ended {
 			c.out, c.writing = nil, false
-			last := c.last
+			last := c.last || c.idle()
 			c.mu.Unlock()
 			if last {
 				c.drop()
@@ -231,9 +282,14 @@ func (c *conn) writeAll() {
 		_ = c.nc.SetWriteDeadline(time.Now().Add(writeTime))
 		_, err := c.nc.Write(frame)
 		c.mu.Lock()
-		c.bytes = max(0, c.bytes-len(frame))
+		if !c.ended {
+			c.bytes -= len(frame)
+			c.e.memory.written(len(frame))
+		}
 		c.mu.Unlock()
-		if err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.deaf()
+		} else if err != nil {
 			c.drop()
 		}
 	}
@@ -243,43 +299,82 @@ func (c *conn) writeAll() {
 func (c *conn) read() {
 	defer c.gone()
 	var message []byte
+	defer func() { c.hold(-len(message)) }()
 	frames, open := 0, false
 	for {
 		h, err := c.header()
 		if err == nil {
 			err = c.check(&h, open, frames, len(message))
 		}
-		var breach *rfc6455.Violation
-		if errors.As(err, &breach) {
-			c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
-			c.close(breach.Reason)
-			c.lingers()
-			return
+		if err == nil && h.Op.Control() {
+			var payload [rfc6455.ControlMax]byte
+			if err = c.payload(payload[:h.Length], h.Mask); err == nil {
+				if !c.control(h.Op, payload[:h.Length]) {
+					c.lingers()
+					return
+				}
+				c.timeOut(open)
+				continue
+			}
+		}
+		if err == nil {
+			message, err = c.grow(message, &h)
 		}
 		if err != nil {
-			return
-		}
-		if h.Op.Control() {
-			var payload [rfc6455.ControlMax]byte
-			if !c.payload(payload[:h.Length], h.Mask) || !c.control(h.Op, payload[:h.Length]) {
+			if c.refused(err) {
 				c.lingers()
-				return
 			}
-			continue
-		}
-		if message, err = c.grow(message, &h); err != nil {
 			return
 		}
 		frames++
 		if open = !h.Fin; open {
 			continue
 		}
-		if !c.onMessage(message) {
+		c.timeOut(false)
+		kept, on := c.onMessage(message)
+		if !kept {
+			c.hold(-len(message))
+		}
+		message, frames = nil, 0
+		if !on {
 			c.lingers()
 			return
 		}
-		message, frames = nil, 0
 	}
+}
+
+// timeOut sets the deadline of a message that begins, or clears it.
+func (c *conn) timeOut(on bool) {
+	if on == c.timed {
+		return
+	}
+	c.timed = on
+	deadline := time.Time{}
+	if on {
+		deadline = time.Now().Add(messageTime)
+	}
+	_ = c.nc.SetReadDeadline(deadline)
+}
+
+// refused closes the connection because of what came on it. It returns false if the connection has ended by itself.
+func (c *conn) refused(err error) bool {
+	breach, why := new(rfc6455.Violation), counters.ProcessMalformed
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		breach, why = errTooSlow, counters.ProcessTooSlow
+	case !errors.As(err, &breach):
+		return false
+	case breach == errTooLarge:
+		why = counters.ProcessTooLarge
+	case breach == errMemory:
+		why = counters.ProcessMemory
+	case breach == errTooFast:
+		why = counters.ProcessTooFast
+	}
+	c.e.o.Counters.ProcessesClosed.Add(why, 1)
+	c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
+	c.close(breach.Reason)
+	return true
 }
 
 // lingers reads until the peer has closed the connection, so that the close frame is not lost with a reset.
@@ -288,8 +383,12 @@ func (c *conn) lingers() {
 	_, _ = io.CopyN(io.Discard, c.in, 8<<20)
 }
 
-// header reads the header of a frame.
+// header reads the header of a frame. With its first byte, the time for the message begins.
 func (c *conn) header() (h rfc6455.Header, err error) {
+	if _, err := c.in.Peek(1); err != nil {
+		return h, err
+	}
+	c.timeOut(true)
 	b, err := c.in.Peek(2)
 	if err != nil {
 		return h, err
@@ -316,6 +415,9 @@ var (
 	errTooLarge  = rfc6455.Breach(messages.CloseMessageTooBig, "message over the limit")
 	errNoMessage = rfc6455.Breach(messages.CloseProtocolError, "continuation of nothing")
 	errInMessage = rfc6455.Breach(messages.CloseProtocolError, "new message inside a fragmented one")
+	errTooSlow   = rfc6455.Breach(closePolicy, "message not complete in time")
+	errTooFast   = rfc6455.Breach(closePolicy, "messages much too fast")
+	errMemory    = rfc6455.Breach(closeTryLater, "the messages of all processes take too much memory")
 )
 
 // check checks a header against the message so far.
@@ -340,10 +442,13 @@ func (c *conn) grow(message []byte, h *rfc6455.Header) ([]byte, error) {
 	mask, left := h.Mask, int(h.Length)
 	for left > 0 {
 		n := min(left, max(growth, len(message)))
+		if !c.hold(n) {
+			return message, errMemory
+		}
 		at := len(message)
 		message = append(message, make([]byte, n)...)
 		if _, err := io.ReadFull(c.in, message[at:]); err != nil {
-			return nil, err
+			return message, err
 		}
 		mask = rfc6455.Mask(message[at:], mask)
 		left -= n
@@ -351,10 +456,10 @@ func (c *conn) grow(message []byte, h *rfc6455.Header) ([]byte, error) {
 	return message, nil
 }
 
-func (c *conn) payload(b []byte, mask uint32) bool {
+func (c *conn) payload(b []byte, mask uint32) error {
 	_, err := io.ReadFull(c.in, b)
 	rfc6455.Mask(b, mask)
-	return err == nil
+	return err
 }
 
 // control handles a control frame. It returns false if the connection has ended.
@@ -362,7 +467,7 @@ func (c *conn) control(op rfc6455.Opcode, payload []byte) bool {
 	switch op {
 	case rfc6455.Ping:
 		if !c.allowed() && c.excess > excessMax {
-			return false
+			return !c.refused(errTooFast)
 		}
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Pong, len(payload)), payload...))
 	case rfc6455.Pong:
@@ -371,7 +476,12 @@ func (c *conn) control(op rfc6455.Opcode, payload []byte) bool {
 			c.waiting.Stop()
 			c.waiting = nil
 		}
+		resumes := c.probed
+		c.probed = false
 		c.mu.Unlock()
+		if resumes {
+			c.resume()
+		}
 	case rfc6455.Close: // the answer is the same code (RFC 6455 section 5.5.1)
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Close, min(2, len(payload))), payload[:min(2, len(payload))]...))
 		c.mu.Lock()
