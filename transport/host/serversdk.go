@@ -7,9 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"troupe/actors"
-	"troupe/actors/fleet"
-	"troupe/messages"
 	"troupe/transport"
 	"troupe/transport/awswire"
 	"troupe/transport/serversdk/endpoint"
@@ -17,17 +14,6 @@ import (
 
 // serverSDKPath is the path of the Server SDK's endpoint on the service API's address.
 const serverSDKPath = "/server-sdk"
-
-// processes is the Backend of the Server SDK's endpoint: processes belong to this host, and the rest to the cluster.
-type processes struct {
-	messages.Doer
-	system *actors.System
-}
-
-// Call implements endpoint.Backend.
-func (p processes) Call(c messages.ProcessCall, reply func(any, error)) {
-	p.system.Send(fleet.ProcessCall{ProcessCall: c}, reply)
-}
 
 // startServerSDK makes the endpoint and, if it has an address of its own, opens that. scheme and public are those of the
 // service API.
@@ -51,8 +37,12 @@ func (h *Host) startServerSDK(o Options, scheme, public string, proxies transpor
 		url = strings.Replace(scheme, "http", "ws", 1) + "://" + own
 	}
 	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, url)
+	backend := processes{Doer: h.Doer(), system: h.system}
+	if n := h.node; n != nil {
+		backend.latest = &latest{synced: n.Synced, ctx: n.ctx, work: &n.work}
+	}
 	h.sdk = endpoint.New(endpoint.Options{
-		Backend: processes{h.Doer(), h.system}, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log, Counters: h.count,
+		Backend: backend, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log, Counters: h.count,
 		Secret: h.reloads.secretOf, Taken: releaseAPIConn,
 	})
 	if h.sdkAddr != nil {
