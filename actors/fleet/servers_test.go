@@ -20,13 +20,18 @@ type process struct {
 	id     messages.ProcessID
 	pushes []messages.ProcessPush
 	at     []time.Time // when they came
+	n      uint32      // number of the last one
+
+	token string // hash of the token with which it connected
+
+	superseded bool
 }
 
-func (p *process) Push(m messages.ProcessPush) {
-	p.pushes, p.at = append(p.pushes, m), append(p.at, time.Now())
+func (p *process) Push(m messages.ProcessPush, n uint32) {
+	p.pushes, p.at, p.n = append(p.pushes, m), append(p.at, time.Now()), n
 }
 func (p *process) End(bool)   {}
-func (p *process) Supersede() {}
+func (p *process) Supersede() { p.superseded = true }
 
 const anywhere messages.FleetID = "fleet-anywhere"
 
@@ -50,8 +55,19 @@ func served(t *testing.T, test func(h *host, p *process), change ...func(o *flee
 
 func (p *process) connect() {
 	p.h.Helper()
-	sum := sha256.Sum256([]byte(wanted[messages.ComputeAuth](p.h, messages.AuthorizeCompute{FleetID: anywhere, Name: "c"}).Token))
-	p.must(messages.OpenProcess{TokenSHA256: hex.EncodeToString(sum[:])})
+	p.token = p.h.token("c")
+	p.must(messages.OpenProcess{TokenSHA256: p.token})
+}
+
+// token returns the hash of a token of a compute.
+func (h *host) token(compute string) string {
+	h.Helper()
+	return hashed(wanted[messages.ComputeAuth](h, messages.AuthorizeCompute{FleetID: anywhere, Name: compute}).Token)
+}
+
+func hashed(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
 }
 
 func (p *process) call(what any) fleet.ProcessCall {

@@ -22,15 +22,16 @@ type processes struct {
 // Call implements endpoint.Backend. A handshake that is refused is decided once more with all that other hosts have answered
 // before: its compute may have been registered, or its token made, at one of them a moment ago.
 func (p processes) Call(c messages.ProcessCall, reply func(any, error)) {
-	call := fleet.ProcessCall{ProcessCall: c}
 	open, is := c.What.(messages.OpenProcess)
 	if p.latest == nil || !is || !open.Asks {
-		p.system.Send(call, reply)
+		p.system.Send(fleet.ProcessCall{ProcessCall: c}, reply)
 		return
 	}
-	p.system.Send(call, func(answer any, err error) {
-		var why *messages.ProcessRefusal
-		if !errors.As(err, &why) || why.Status != http.StatusForbidden {
+	first := c
+	open.MayBeOld = true
+	first.What = open
+	p.system.Send(fleet.ProcessCall{ProcessCall: first}, func(answer any, err error) {
+		if !errors.Is(err, messages.ErrMayBeOld) {
 			reply(answer, err)
 			return
 		}
@@ -39,7 +40,7 @@ func (p processes) Call(c messages.ProcessCall, reply func(any, error)) {
 				reply(nil, messages.RefuseProcess(http.StatusServiceUnavailable, "The host cannot ask for new computes and tokens now."))
 				return
 			}
-			p.system.Send(call, reply)
+			p.system.Send(fleet.ProcessCall{ProcessCall: c}, reply)
 		})
 	})
 }

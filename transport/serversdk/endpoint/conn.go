@@ -26,8 +26,10 @@ const (
 	writeTime = 10 * time.Second
 	// pongTime limits the answer to the ping that follows a push (SS-203).
 	pongTime = 10 * time.Second
-	// writeBytesMax limits the bytes that wait to be written. The largest push has about 2 MB.
+	// writeBytesMax limits the bytes that wait to be written. The largest push has about 2 MB. A push is counted by its texts
+	// until it is encoded.
 	writeBytesMax = 4 << 20
+	pingSize      = 4 // of the payload of the ping that follows a push: its number
 	// A client may take leaveTime to close the connection after TerminateServerProcess, or after it was superseded if it is
 	// in Go. Others get a close frame after supersedeTime, and then have closeTime.
 	leaveTime     = 30 * time.Second
@@ -67,13 +69,12 @@ type conn struct {
 	nc      net.Conn // nil until the handshake is accepted
 	ready   bool     // frames may be written
 	ended   bool
-	ends    bool     // it ends once everything is answered and written; requests that arrive are not read
-	running int      // requests that will be answered on this connection
-	held    int      // bytes of the message that arrives, and of requests that wait or are being answered
-	waits   int      // those of the requests alone
-	probed  bool     // its next pong says that it is the current one again
-	out     [][]byte // frames that wait
-	bytes   int      // their size
+	ends    bool // it ends once everything is answered and written; requests that arrive are not read
+	running int  // requests that will be answered on this connection
+	held    int  // bytes of the message that arrives, and of requests that wait or are being answered
+	waits   int  // those of the requests alone
+	out     []outgoing
+	bytes   int // their size
 	writing bool
 	bye     bool // a close frame was queued: nothing follows
 	last    bool // the connection ends once everything is written
@@ -81,31 +82,73 @@ type conn struct {
 	queue   []request
 	busy    bool // a request of the queue is being answered
 	timers  []*time.Timer
-	waiting *time.Timer // for the pong to the last ping
+	waiting *time.Timer // for the pong of the next push; nil if none is missing
+	probing *time.Timer // for the pong of probe; nil if none is missing
+	pushed  uint32      // number of the last push
+	arrived uint32      // number of the last push whose pong has come
 }
 
-// Push implements messages.ProcessLink.
-func (c *conn) Push(p messages.ProcessPush) {
+// outgoing is a frame that waits to be written, or a push that is encoded then.
+type outgoing struct {
+	frame []byte
+	push  messages.ProcessPush
+	n     uint32 // number of the push
+	size  int
+}
+
+// encode returns what is written.
+func (o *outgoing) encode() []byte {
+	if o.push == nil {
+		return o.frame
+	}
+	ping := rfc6455.AppendHeader(frameOf(pushed(o.push)), rfc6455.Ping, pingSize)
+	return binary.BigEndian.AppendUint32(ping, o.n)
+}
+
+// Push implements messages.ProcessLink. The goroutine that writes encodes the message.
+func (c *conn) Push(p messages.ProcessPush, n uint32) {
 	if r, ok := p.(messages.PushRefresh); ok {
 		c.e.background(func() { c.refresh(r.Host) })
 		return
 	}
-	c.awaitPong() // before the ping: its pong may come before send returns
-	c.send(append(frameOf(pushed(p)), rfc6455.AppendHeader(nil, rfc6455.Ping, 0)...))
+	c.mu.Lock()
+	if c.pushed = n; !c.ended && c.waiting == nil {
+		c.waiting = time.AfterFunc(pongTime, c.deaf) // the push may be lost then, and the process connects again
+	}
+	c.mu.Unlock()
+	c.enqueue(outgoing{push: p, n: n, size: sizeOf(p)})
 }
 
-// awaitPong drops the connection if no pong comes: the push may be lost then, and the process connects again.
-func (c *conn) awaitPong() {
+// onPong handles a pong. That of a push says that it has arrived, and those before it. Others mean nothing.
+func (c *conn) onPong(payload []byte) {
+	switch len(payload) {
+	case pingSize:
+	case probeSize:
+		c.resume()
+		return
+	default:
+		return
+	}
+	n := binary.BigEndian.Uint32(payload)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ended && c.waiting == nil {
-		c.waiting = time.AfterFunc(pongTime, c.deaf)
+	expected := c.waiting != nil && c.arrived < n && n <= c.pushed
+	if expected {
+		c.arrived = n
+		if c.waiting.Stop(); n == c.pushed {
+			c.waiting = nil
+		} else {
+			c.waiting.Reset(pongTime)
+		}
+	}
+	c.mu.Unlock()
+	if expected {
+		c.call(messages.PushArrived{N: n}, func(any, error) {})
 	}
 }
 
 // deaf drops the connection of a process that does not read, or answers no ping.
 func (c *conn) deaf() {
-	c.e.o.Counters.ProcessesClosed.Add(counters.ProcessDeaf, 1)
+	c.e.o.Counters.ServersClosed.Add(counters.ServerClosedDeaf, 1)
 	c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read, or answers no ping: its connection is dropped")
 	c.drop()
 }
@@ -124,6 +167,12 @@ func (c *conn) End(drop bool) {
 func (c *conn) Supersede() {
 	if c.e.crowded(c.peer) {
 		c.drop()
+		return
+	}
+	c.mu.Lock()
+	probing := c.probing != nil
+	c.mu.Unlock()
+	if probing { // its pong, or the lack of it, decides
 		return
 	}
 	if c.golang {
@@ -165,21 +214,22 @@ func (e *Endpoint) background(f func()) bool {
 	return true
 }
 
-// drop ends the connection at once.
+// drop ends the connection at once. It does not block: what closes the connection is its reader, which this wakes, because
+// TLS may take seconds to say goodbye.
 func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
 	c.e.memory.written(c.bytes)
 	c.out, c.bytes = nil, 0
-	for _, t := range append(c.timers, c.waiting) {
+	for _, t := range append(c.timers, c.waiting, c.probing) {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	c.timers, c.waiting = nil, nil
+	c.timers, c.waiting, c.probing = nil, nil, nil
 	if c.nc != nil {
-		_ = c.nc.Close()
+		_ = c.nc.SetDeadline(time.Unix(1, 0))
 	}
 }
 
@@ -193,8 +243,8 @@ func (c *conn) close(reason messages.CloseReason) {
 	c.after(closeTime, c.drop)
 }
 
-// gone tells everybody that the connection has ended. The one that it superseded may be the one that the process uses: it may
-// have given up the handshake of this one, which was accepted too late.
+// gone tells everybody that the connection has ended, and closes it. Its reader calls it, or nobody reads. The connection that
+// it superseded may be the one that the process uses: it may have given up this one's handshake, which was accepted too late.
 func (c *conn) gone() {
 	c.drop()
 	former := c.e.forget(c)
@@ -202,32 +252,12 @@ func (c *conn) gone() {
 	if former != nil {
 		former.probe()
 	}
-}
-
-// probe asks a superseded connection whether it is open. If it is, it is the current one again, and does not end.
-func (c *conn) probe() {
 	c.mu.Lock()
-	over := c.bye || c.ended
-	if !over {
-		for _, t := range c.timers {
-			t.Stop()
-		}
-		c.timers, c.probed = nil, true
-	}
+	nc := c.nc
 	c.mu.Unlock()
-	if !over {
-		c.awaitPong()
-		c.send(rfc6455.AppendHeader(nil, rfc6455.Ping, 0))
+	if nc != nil {
+		_ = nc.Close()
 	}
-}
-
-// resume makes the connection the current one again.
-func (c *conn) resume() {
-	c.call(messages.ResumeProcess{}, func(_ any, err error) {
-		if err != nil { // another one has been accepted since, or the process has ended
-			c.Supersede()
-		}
-	})
 }
 
 // frameOf returns the frame of a text message.
@@ -235,20 +265,22 @@ func frameOf(text []byte) []byte {
 	return append(rfc6455.AppendHeader(make([]byte, 0, rfc6455.HeaderMax+len(text)+2), rfc6455.Text, len(text)), text...)
 }
 
-// send queues a frame. A connection whose queue is full is dropped.
-func (c *conn) send(frame []byte) {
+func (c *conn) send(frame []byte) { c.enqueue(outgoing{frame: frame, size: len(frame)}) }
+
+// enqueue queues what is to be written. A connection whose queue is full is dropped.
+func (c *conn) enqueue(o outgoing) {
 	c.mu.Lock()
 	if c.ended || c.bye {
 		c.mu.Unlock()
 		return
 	}
-	if c.bytes+len(frame) > writeBytesMax || !c.e.memory.write(len(frame)) {
+	if c.bytes+o.size > writeBytesMax || !c.e.memory.write(o.size) {
 		c.mu.Unlock()
 		c.deaf()
 		return
 	}
-	c.out = append(c.out, frame)
-	c.bytes += len(frame)
+	c.out = append(c.out, o)
+	c.bytes += o.size
 	c.write()
 	c.mu.Unlock()
 }
@@ -275,19 +307,19 @@ func (c *conn) writeAll() {
 			}
 			return
 		}
-		frame := c.out[0]
-		c.out[0] = nil
+		next := c.out[0]
+		c.out[0] = outgoing{}
 		c.out = c.out[1:]
+		_ = c.nc.SetWriteDeadline(time.Now().Add(writeTime)) // with mu, because drop sets it, too
 		c.mu.Unlock()
-		_ = c.nc.SetWriteDeadline(time.Now().Add(writeTime))
-		_, err := c.nc.Write(frame)
+		_, err := c.nc.Write(next.encode())
 		c.mu.Lock()
 		if !c.ended {
-			c.bytes -= len(frame)
-			c.e.memory.written(len(frame))
+			c.bytes -= next.size
+			c.e.memory.written(next.size)
 		}
 		c.mu.Unlock()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if errors.Is(err, os.ErrDeadlineExceeded) && !c.hasEnded() {
 			c.deaf()
 		} else if err != nil {
 			c.drop()
@@ -353,25 +385,31 @@ func (c *conn) timeOut(on bool) {
 	if on {
 		deadline = time.Now().Add(messageTime)
 	}
-	_ = c.nc.SetReadDeadline(deadline)
+	c.mu.Lock()
+	if !c.ended {
+		_ = c.nc.SetReadDeadline(deadline)
+	}
+	c.mu.Unlock()
 }
 
 // refused closes the connection because of what came on it. It returns false if the connection has ended by itself.
 func (c *conn) refused(err error) bool {
-	breach, why := new(rfc6455.Violation), counters.ProcessMalformed
+	breach, why := new(rfc6455.Violation), counters.ServerClosedMalformed
 	switch {
+	case c.hasEnded(): // what woke the reader is no fault of the process
+		return false
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		breach, why = errTooSlow, counters.ProcessTooSlow
+		breach, why = errTooSlow, counters.ServerClosedTooSlow
 	case !errors.As(err, &breach):
 		return false
 	case breach == errTooLarge:
-		why = counters.ProcessTooLarge
+		why = counters.ServerClosedTooLarge
 	case breach == errMemory:
-		why = counters.ProcessMemory
+		why = counters.ServerClosedMemory
 	case breach == errTooFast:
-		why = counters.ProcessTooFast
+		why = counters.ServerClosedTooFast
 	}
-	c.e.o.Counters.ProcessesClosed.Add(why, 1)
+	c.e.o.Counters.ServersClosed.Add(why, 1)
 	c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
 	c.close(breach.Reason)
 	return true
@@ -379,7 +417,11 @@ func (c *conn) refused(err error) bool {
 
 // lingers reads until the peer has closed the connection, so that the close frame is not lost with a reset.
 func (c *conn) lingers() {
-	_ = c.nc.SetReadDeadline(time.Now().Add(closeTime))
+	c.mu.Lock()
+	if !c.ended {
+		_ = c.nc.SetReadDeadline(time.Now().Add(closeTime))
+	}
+	c.mu.Unlock()
 	_, _ = io.CopyN(io.Discard, c.in, 8<<20)
 }
 
@@ -471,17 +513,7 @@ func (c *conn) control(op rfc6455.Opcode, payload []byte) bool {
 		}
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Pong, len(payload)), payload...))
 	case rfc6455.Pong:
-		c.mu.Lock()
-		if c.waiting != nil {
-			c.waiting.Stop()
-			c.waiting = nil
-		}
-		resumes := c.probed
-		c.probed = false
-		c.mu.Unlock()
-		if resumes {
-			c.resume()
-		}
+		c.onPong(payload)
 	case rfc6455.Close: // the answer is the same code (RFC 6455 section 5.5.1)
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Close, min(2, len(payload))), payload[:min(2, len(payload))]...))
 		c.mu.Lock()

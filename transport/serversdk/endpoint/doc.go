@@ -6,10 +6,11 @@
 //	frame -> reader of the conn -> pong, heartbeat: at once
 //	                            -> StartMatchBackfill: beside the others
 //	                            -> anything else: a queue, one at a time -> Backend -> answer
-//	Backend -> ProcessLink.Push -> conn of the process
+//	Backend -> ProcessLink.Push -> conn of the process -> message and ping
+//	its pong -> Backend (PushArrived)
 //
-// A connection has one goroutine that reads. A goroutine that writes lives while there is something to write. Its queue is
-// bounded by writeBytesMax: a process that does not read loses the connection without a close frame, and connects again.
+// A connection has one goroutine that reads, and that closes the connection in the end. A goroutine that writes lives while
+// there is something to write; it encodes pushes. Its queue is bounded by writeBytesMax: a process that does not read loses the connection without a close frame, and connects again.
 // A process keeps the answers to its last requests (replaysMax), across its connections, so that a request that is sent
 // again has one effect only.
 //

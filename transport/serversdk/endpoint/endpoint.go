@@ -41,10 +41,11 @@ type Options struct {
 	// Secret returns the secret of an access key of the service API, and its session token. ok is false if there is none,
 	// or if the key may not connect processes.
 	Secret func(accessKey string) (secret, sessionToken string, ok bool)
-	// Taken is called when a connection is no longer one of the HTTP server. It may be nil.
-	Taken    func(r *http.Request)
+	// Counters has the counters of the host. Refusals of the Backend are its own to count.
 	Counters *counters.Set
-	Log      zerolog.Logger
+	// Taken is called when a connection is no longer one of the HTTP server. It may be nil.
+	Taken func(r *http.Request)
+	Log   zerolog.Logger
 }
 
 const (
@@ -141,17 +142,20 @@ func (e *Endpoint) tellEmpty() {
 // ServeHTTP implements http.Handler: the handshake (server-sdk.md 5.1).
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status, text := checkUpgrade(r); status != 0 {
+		e.count(counters.ServerMalformed)
 		w.Header().Set("Sec-WebSocket-Version", "13")
 		refuse(w, status, text)
 		return
 	}
 	h, refused := serversdk.ParseHandshake(r.URL.RawQuery)
 	if refused != nil {
+		e.count(counters.ServerMalformed)
 		refuse(w, refused.Status, refused.Text)
 		return
 	}
-	c, why := e.admit(&h)
+	c, reason, why := e.admit(&h)
 	if why != nil {
+		e.count(reason)
 		e.refused(w, &h, why)
 		return
 	}
@@ -174,6 +178,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.start(q)
 }
 
+func (e *Endpoint) count(why counters.ServerRefusal) { e.o.Counters.ServerRefused.Add(why, 1) }
+
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, text, status)
@@ -191,15 +197,15 @@ func (e *Endpoint) refused(w http.ResponseWriter, h *serversdk.Handshake, err er
 }
 
 // admit makes the connection of a handshake, which is counted from now on.
-func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, error) {
+func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, counters.ServerRefusal, error) {
 	c := &conn{e: e, golang: h.Go(), id: messages.ProcessID{FleetID: messages.FleetID(h.FleetID), Compute: h.ComputeID, Name: h.ProcessID}}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.closing:
-		return nil, messages.RefuseProcess(http.StatusServiceUnavailable, "The host is shutting down.")
+		return nil, counters.ServerDraining, messages.RefuseProcess(http.StatusServiceUnavailable, "The host is shutting down.")
 	case e.open >= connectionsMax:
-		return nil, messages.RefuseProcess(http.StatusServiceUnavailable, "There are %d connections already.", connectionsMax)
+		return nil, counters.ServerHostFull, messages.RefuseProcess(http.StatusServiceUnavailable, "There are %d connections already.", connectionsMax)
 	}
 	e.open++
 	e.conns[c] = true
@@ -211,7 +217,7 @@ func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, error) {
 	}
 	p.open++
 	c.peer = p
-	return c, nil
+	return c, 0, nil
 }
 
 // credentials returns what the Backend decides a handshake on.
@@ -231,6 +237,7 @@ func (e *Endpoint) credentials(h *serversdk.Handshake) messages.OpenProcess {
 // authorize asks the Backend whether the handshake may be accepted. An answer that comes too late changes nothing.
 func (e *Endpoint) authorize(ctx context.Context, c *conn, q messages.OpenProcess) error {
 	if q.TokenSHA256 == "" && !q.Signed && q.Signature == "" {
+		e.count(counters.ServerSignature)
 		return messages.RefuseProcess(http.StatusForbidden, "The signature is not valid.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
@@ -242,6 +249,7 @@ func (e *Endpoint) authorize(ctx context.Context, c *conn, q messages.OpenProces
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+		e.count(counters.ServerLate)
 		return ctx.Err()
 	}
 }

@@ -1,5 +1,61 @@
 package endpoint
 
+import (
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/internal/rfc6455"
+)
+
+// probeSize is the size of the payload of the ping that probe sends. That of a push has pingSize.
+const probeSize = 1
+
+// probe asks a superseded connection whether it is open. If it is, it is the current one again, and does not end.
+func (c *conn) probe() {
+	c.mu.Lock()
+	over := c.bye || c.ended
+	if !over {
+		c.stays()
+		if c.probing == nil {
+			c.probing = time.AfterFunc(pongTime, c.deaf)
+		}
+	}
+	c.mu.Unlock()
+	if !over {
+		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Ping, probeSize), 0))
+	}
+}
+
+// resume makes the connection the current one again, if probe has asked for that.
+func (c *conn) resume() {
+	c.mu.Lock()
+	asked := c.probing != nil
+	if asked {
+		c.probing.Stop()
+		c.probing = nil
+	}
+	c.mu.Unlock()
+	if asked {
+		c.call(messages.ResumeProcess{}, func(_ any, err error) {
+			if err != nil { // another one has been accepted since, or the process has ended
+				c.Supersede()
+				return
+			}
+			c.mu.Lock()
+			c.stays() // Supersede may have come after probe
+			c.mu.Unlock()
+		})
+	}
+}
+
+// stays stops what would end the connection. The caller holds mu.
+func (c *conn) stays() {
+	for _, t := range c.timers {
+		t.Stop()
+	}
+	c.timers = nil
+}
+
 // finish ends the connection once everything that was begun is answered and written.
 func (c *conn) finish() {
 	c.mu.Lock()

@@ -59,7 +59,7 @@ func TestSlowMessages(t *testing.T) {
 					p.beat(true)
 					return
 				}
-				if code, d := p.ends(), time.Since(at); code != c.code || d != 20*time.Second || b.count.ProcessesClosed.Get(counters.ProcessTooSlow) != 1 {
+				if code, d := p.ends(), time.Since(at); code != c.code || d != 20*time.Second || b.count.ServersClosed.Get(counters.ServerClosedTooSlow) != 1 {
 					t.Errorf("%d after %v", code, d)
 				}
 			})
@@ -86,7 +86,7 @@ func TestMemoryOfAllMessages(t *testing.T) {
 				t.Errorf("%d: %d", 32+i, code)
 			}
 		}
-		if n := b.count.ProcessesClosed.Get(counters.ProcessMemory); n != 8 {
+		if n := b.count.ServersClosed.Get(counters.ServerClosedMemory); n != 8 {
 			t.Errorf("%d were closed", n)
 		}
 		for range 100 {
@@ -218,6 +218,7 @@ func TestGivenUpHandshake(t *testing.T) {
 		ask(w, messages.TerminateGameSession{GameSessionID: g.ID})
 		q.pushed("TerminateProcess", nil)
 		w.connect("p", "sdkLanguage", "CSharp").nc.Close()
+		synctest.Wait()
 		q.call(200, "TerminateServerProcess", "")
 		time.Sleep(time.Minute)
 		if code := q.ends(); code != 0 {

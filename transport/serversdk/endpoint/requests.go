@@ -458,6 +458,21 @@ func (c *conn) refresh(host bool) {
 	c.call(messages.HideToken{Token: auth.Token}, func(any, error) { send(c.e.o.HostURL) })
 }
 
+// sizeOf estimates the size of the message of a push, without its encoding.
+func sizeOf(p messages.ProcessPush) int {
+	const others = 1 << 10
+	var g *messages.GameSession
+	switch p := p.(type) {
+	case messages.PushGameSession:
+		g = p.Session
+	case messages.PushUpdate:
+		g = p.Session
+	default:
+		return others
+	}
+	return others + len(g.Data) + len(g.MatchmakerData)
+}
+
 // pushed returns the message of a push.
 func pushed(p messages.ProcessPush) []byte {
 	switch p := p.(type) {
