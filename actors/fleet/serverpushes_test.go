@@ -85,6 +85,18 @@ func TestLostPushes(t *testing.T) {
 		p.wantUpdates("a newer one", "while away")
 		p.must(messages.PushArrived{N: p.n})
 
+		// A newer one waits, because it is not yet time for it.
+		for _, ticket := range []messages.TicketID{"sent", "waits"} {
+			_, _ = request[*messages.FilledGameSession](h, messages.FillGameSession{Session: g.ID, Reason: messages.BackfillFailed, Ticket: ticket})
+		}
+		p.wantUpdates("the first of two", "sent")
+		p.must(messages.CloseProcess{})
+		p.connect()
+		p.must(messages.BeatProcess{Healthy: true})
+		stagetest.Pass(10 * time.Second)
+		p.wantUpdates("the second", "waits")
+		p.must(messages.PushArrived{N: p.n})
+
 		// The connection on which it was lost was superseded, and ends later. A foreign pong says nothing.
 		p.update(g, "superseded")
 		p.updates()
@@ -105,6 +117,17 @@ func TestLostPushes(t *testing.T) {
 		q.wantUpdates("at the end")
 		if !p.superseded {
 			t.Error("not superseded")
+		}
+
+		wanted[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID})
+		stagetest.Pass(time.Second)
+		q.must(messages.CloseProcess{})
+		q.connect()
+		q.must(messages.BeatProcess{Healthy: true})
+		at = time.Now()
+		stagetest.Pass(10 * time.Second)
+		if len(q.at) != 2 || q.at[1].Sub(at) != time.Second {
+			t.Error("TerminateProcess", q.at, at)
 		}
 	})
 }

@@ -251,6 +251,9 @@ func (gs *games) beat(p *server, healthy bool, now time.Time) error {
 	if !p.heard {
 		p.heard = true
 		pause := serverprocess.PushPause
+		if len(effects) > 0 && p.number > 0 { // pushed before, on an earlier connection
+			pause = laterPush
+		}
 		for i := range p.pushes {
 			if p.pushes[i].late {
 				p.pushes[i].late, p.pushes[i].at, pause = false, now, laterPush
