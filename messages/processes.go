@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -60,8 +61,13 @@ type ProcessCall struct {
 
 // Calls of processes.
 type (
-	// OpenProcess asks for a connection. The answer is nil.
+	// OpenProcess says that a handshake is accepted: the connection is the process's current one. The answer is nil.
 	OpenProcess struct {
+		// Asks says that the handshake is not accepted yet. The call asks whether it may be, and changes nothing.
+		Asks bool
+		// MayBeOld says that this host may not know the newest computes and tokens yet. The error is ErrMayBeOld for those
+		// that are not known.
+		MayBeOld bool
 		Language string // of the Server SDK
 		// TokenSHA256 is the hash of the compute's token, in hex. It is empty with a signature.
 		TokenSHA256 string
@@ -71,6 +77,9 @@ type (
 		Signed    bool
 	}
 	CloseProcess struct{} // the connection has ended
+	// ResumeProcess says that a connection that was superseded is open, and that the one in its place has ended. It is the
+	// current one again. The error says that it is not.
+	ResumeProcess struct{}
 	// PushArrived says that the process has the push with that number, and what was pushed before it on the connection. The
 	// connection does it, not the process.
 	PushArrived     struct{ N uint32 }
@@ -99,6 +108,9 @@ type (
 	// AboutProcess asks whether the process is ready.
 	AboutProcess struct{}
 )
+
+// ErrMayBeOld refuses a handshake that another host may accept.
+var ErrMayBeOld = errors.New("this host does not know the compute or its token, and may not have the newest ones")
 
 // ProcessRefusal refuses a call of a process. Status is a StatusCode of server-sdk.md 13, or the HTTP status of a
 // refused handshake.

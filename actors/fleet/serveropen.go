@@ -37,9 +37,15 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 	now := gs.context.Now()
 	compute := gs.catalog.Compute(id.FleetID, id.Compute)
 	ends, reason, err := gs.admitServer(id, compute, q, now)
+	if q.MayBeOld && (reason == counters.ServerUnknownCompute || reason == counters.ServerToken) {
+		return messages.ErrMayBeOld
+	}
 	if reason != 0 {
 		gs.context.Counters().ServerRefused.Add(reason, 1)
 		return err
+	}
+	if q.Asks {
+		return nil
 	}
 	p := gs.servers.of[id]
 	if p == nil {
@@ -49,13 +55,28 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 		p.machine.Open()
 		if p.link != nil {
 			p.link.Supersede()
+			p.former = p.serverConnection
 		}
 	}
 	gs.unlist(p) // its location may have changed
 	p.compute = *compute
 	p.compute.Tokens = nil
-	p.link, p.heard = link, false
-	p.signature, p.tokenEnds, p.refreshed, p.refreshes, p.answered = q.Signature, ends, time.Time{}, 0, time.Time{}
+	p.serverConnection = serverConnection{link: link, signature: q.Signature, tokenEnds: ends}
+	gs.settle(p)
+	return nil
+}
+
+// resumeServer makes the connection that was superseded the current one again.
+func (gs *games) resumeServer(p *server, link messages.ProcessLink) error {
+	switch {
+	case p.link == link: // it was never superseded
+		return nil
+	case p.link != nil || p.former.link != link:
+		return messages.RefuseProcess(409, "Another connection of the process is the current one.")
+	}
+	p.serverConnection, p.former = p.former, serverConnection{}
+	p.heard = false // what was pushed meanwhile waits for a heartbeat
+	p.machine.Open()
 	gs.settle(p)
 	return nil
 }
@@ -116,7 +137,7 @@ func (s *servers) remove(p *server) {
 
 // forgetServer forgets a process that was never activated and has lost its connection: it may connect with its id again.
 func (gs *games) forgetServer(p *server) {
-	if p.link != nil || p.changing > 0 || p.machine.State != serverprocess.Connected || p.compute.Host || gs.servers.of[p.id] != p {
+	if p.link != nil || p.former.link != nil || p.changing > 0 || p.machine.State != serverprocess.Connected || p.compute.Host || gs.servers.of[p.id] != p {
 		return
 	}
 	gs.servers.remove(p)

@@ -84,6 +84,8 @@ func (gs *games) closeServer(p *server, link messages.ProcessLink) {
 	if link == p.link {
 		p.link, p.heard = nil, false
 		p.machine.Close()
+	} else if link == p.former.link {
+		p.former = serverConnection{}
 	}
 	p.sent = slices.DeleteFunc(p.sent, func(o push) bool {
 		if o.link != link {

@@ -38,12 +38,13 @@ const (
 
 // server is a process that speaks the Server SDK. Its machine decides; the registry carries out.
 type server struct {
-	id       messages.ProcessID
-	machine  *serverprocess.Machine
-	compute  messages.Compute // as registered when the process connected, without tokens
-	link     messages.ProcessLink
-	e        *entry // its game session; nil if it has none, or if that has ended
-	place    int    // index in the list of free processes, plus 1; 0 if it is not in it
+	id      messages.ProcessID
+	machine *serverprocess.Machine
+	compute messages.Compute // as registered when the process connected, without tokens
+	serverConnection
+	former   serverConnection // the one that the current one has superseded, if it is open
+	e        *entry           // its game session; nil if it has none, or if that has ended
+	place    int              // index in the list of free processes, plus 1; 0 if it is not in it
 	wake     *stage.Timer
 	wakes    time.Time           // when wake fires; zero if it is not set
 	told     serverprocess.State // what the Launcher knows
@@ -58,14 +59,19 @@ type server struct {
 	sent   []push    // those that may have been lost: of the game session, and the last result of a backfill
 	spaced time.Time // no push before (SS-202)
 	quiet  time.Time // no push before, because of the answer to a request; see sendAt
-	heard  bool      // it has sent a heartbeat on its current connection
+}
+
+// serverConnection is the current connection of a process.
+type serverConnection struct {
+	link  messages.ProcessLink // nil: there is none
+	heard bool                 // a heartbeat has come on it
 
 	// Refresh of its token.
 	signature string    // with which it connected; empty with a token
 	tokenEnds time.Time // zero with a signature
 	refreshed time.Time // the last push of RefreshConnection
 	refreshes int
-	answered  time.Time // the first request since then on the same connection
+	answered  time.Time // the first request since then
 }
 
 type serverPlace struct {
@@ -172,6 +178,9 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 	case messages.CloseProcess:
 		gs.closeServer(p, q.Link)
 		m.Reply(nil, nil)
+		return
+	case messages.ResumeProcess:
+		m.Reply(nil, gs.resumeServer(p, q.Link))
 		return
 	}
 	if p.answered.IsZero() && q.Link == p.link {

@@ -252,7 +252,7 @@ func (gs *games) restoreServers() error {
 			since[id] = r.Process.Since
 			return nil
 		}
-		p := &server{id: id, stored: r.Process, isStored: true, signature: r.Signature, compute: messages.Compute{
+		p := &server{id: id, stored: r.Process, isStored: true, serverConnection: serverConnection{signature: r.Signature}, compute: messages.Compute{
 			FleetID: r.Fleet, Name: r.Compute, Location: r.Location, IPAddress: r.IPAddress, DNSName: r.DNSName, Host: r.Host,
 		}}
 		gs.servers.add(p)

@@ -124,6 +124,7 @@ type Set struct {
 	APIErrors        atomic.Int64          `metric:"troupe_api_errors_total" help:"Service API requests answered with an error."`
 	APILatency       Histograms            `metric:"troupe_api_operation_seconds" label:"operation" help:"Time to answer service API requests, by operation; none: the request names no operation of the API."`
 	APIFailures      Pairs                 `metric:"troupe_api_operation_errors_total" label:"operation,type" help:"Service API requests answered with an error, by operation and type of the error."`
+	ServersClosed    Vec[ServerClose]      `metric:"troupe_server_connections_closed_total" label:"reason" help:"Connections of processes that speak the Server SDK which the host closed because of what came on them, by reason."`
 	MailboxOverflow  atomic.Int64          `metric:"troupe_mailbox_overflows_total" help:"Messages refused because a game session's mailbox was full."`
 
 	StoreCommits      atomic.Int64      `metric:"troupe_store_commits_total" help:"Commits made durable."`

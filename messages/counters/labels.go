@@ -369,3 +369,21 @@ var serverRefusalNames = []string{
 
 // String returns the label value.
 func (r ServerRefusal) String() string { return name(r, serverRefusalNames) }
+
+// ServerClose is the reason why the host closed the connection of a process that speaks the Server SDK.
+type ServerClose uint8
+
+// Values of ServerClose.
+const (
+	ServerClosedMalformed ServerClose = iota + 1 // a breach of RFC 6455, or a binary message
+	ServerClosedTooLarge                         // a message over the limit
+	ServerClosedTooFast                          // messages that come much too fast
+	ServerClosedTooSlow                          // a message that was not complete in time
+	ServerClosedMemory                           // the messages of all connections take too much memory
+	ServerClosedDeaf                             // it does not read, or answers no ping
+)
+
+var serverCloseNames = []string{"malformed", "too_large", "too_fast", "too_slow", "memory", "deaf"}
+
+// String returns the label value.
+func (c ServerClose) String() string { return name(c, serverCloseNames) }

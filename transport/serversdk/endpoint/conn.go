@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport/internal/rfc6455"
 	"troupe/transport/serversdk"
 )
@@ -18,6 +20,8 @@ const (
 	readBuffer = 512
 	// growth is the least number of bytes by which a message grows as it arrives: its length alone allocates nothing.
 	growth = 4 << 10
+	// messageTime limits the time from the first byte of a message to its last. SDKs give up after 20 seconds.
+	messageTime = 20 * time.Second
 	// writeTime limits a write. A process that takes longer is gone, or hangs.
 	writeTime = 10 * time.Second
 	// pongTime limits the answer to the ping that follows a push (SS-203).
@@ -42,7 +46,10 @@ const (
 	framesMax     = 1024 // frames of a message
 )
 
-const closePolicy messages.CloseReason = 1008 // messages that come much too fast
+const (
+	closePolicy   messages.CloseReason = 1008 // messages that come much too fast or too slowly
+	closeTryLater messages.CloseReason = 1013 // the messages of all connections take too much memory
+)
 
 // conn is one connection of a process. It implements messages.ProcessLink.
 type conn struct {
@@ -56,21 +63,27 @@ type conn struct {
 	allowance float64
 	counted   time.Time
 	excess    int
+	timed     bool // a message has begun and has a deadline
 
 	mu      sync.Mutex
 	nc      net.Conn // nil until the handshake is accepted
 	ready   bool     // frames may be written
 	ended   bool
+	ends    bool // it ends once everything is answered and written; requests that arrive are not read
+	running int  // requests that will be answered on this connection
+	held    int  // bytes of the message that arrives, and of requests that wait or are being answered
+	waits   int  // those of the requests alone
 	out     []outgoing
 	bytes   int // their size
 	writing bool
 	bye     bool // a close frame was queued: nothing follows
 	last    bool // the connection ends once everything is written
 	beside  int  // slow requests that are being answered beside the queue
-	queue   []serversdk.Request
+	queue   []request
 	busy    bool // a request of the queue is being answered
 	timers  []*time.Timer
 	waiting *time.Timer // for the pong of the next push; nil if none is missing
+	probing *time.Timer // for the pong of probe; nil if none is missing
 	pushed  uint32      // number of the last push
 	arrived uint32      // number of the last push whose pong has come
 }
@@ -100,7 +113,7 @@ func (c *conn) Push(p messages.ProcessPush, n uint32) {
 	}
 	c.mu.Lock()
 	if c.pushed = n; !c.ended && c.waiting == nil {
-		c.waiting = time.AfterFunc(pongTime, c.drop) // the push may be lost then, and the process connects again
+		c.waiting = time.AfterFunc(pongTime, c.deaf) // the push may be lost then, and the process connects again
 	}
 	c.mu.Unlock()
 	c.enqueue(outgoing{push: p, n: n, size: sizeOf(p)})
@@ -108,7 +121,12 @@ func (c *conn) Push(p messages.ProcessPush, n uint32) {
 
 // onPong handles a pong. That of a push says that it has arrived, and those before it. Others mean nothing.
 func (c *conn) onPong(payload []byte) {
-	if len(payload) != pingSize {
+	switch len(payload) {
+	case pingSize:
+	case probeSize:
+		c.resume()
+		return
+	default:
 		return
 	}
 	n := binary.BigEndian.Uint32(payload)
@@ -128,6 +146,13 @@ func (c *conn) onPong(payload []byte) {
 	}
 }
 
+// deaf drops the connection of a process that does not read, or answers no ping.
+func (c *conn) deaf() {
+	c.e.o.Counters.ServersClosed.Add(counters.ServerClosedDeaf, 1)
+	c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read, or answers no ping: its connection is dropped")
+	c.drop()
+}
+
 // End implements messages.ProcessLink.
 func (c *conn) End(drop bool) {
 	if drop {
@@ -142,6 +167,12 @@ func (c *conn) End(drop bool) {
 func (c *conn) Supersede() {
 	if c.e.crowded(c.peer) {
 		c.drop()
+		return
+	}
+	c.mu.Lock()
+	probing := c.probing != nil
+	c.mu.Unlock()
+	if probing { // its pong, or the lack of it, decides
 		return
 	}
 	if c.golang {
@@ -161,7 +192,8 @@ func (c *conn) after(d time.Duration, f func()) {
 }
 
 // start begins to read and write.
-func (c *conn) start() {
+func (c *conn) start(q messages.OpenProcess) {
+	c.e.accept(c, q)
 	c.mu.Lock()
 	c.ready = true
 	c.write()
@@ -188,13 +220,14 @@ func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
+	c.e.memory.written(c.bytes)
 	c.out, c.bytes = nil, 0
-	for _, t := range append(c.timers, c.waiting) {
+	for _, t := range append(c.timers, c.waiting, c.probing) {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	c.timers, c.waiting = nil, nil
+	c.timers, c.waiting, c.probing = nil, nil, nil
 	if c.nc != nil {
 		_ = c.nc.SetDeadline(time.Unix(1, 0))
 	}
@@ -210,11 +243,15 @@ func (c *conn) close(reason messages.CloseReason) {
 	c.after(closeTime, c.drop)
 }
 
-// gone tells everybody that the connection has ended, and closes it. Its reader calls it, or nobody reads.
+// gone tells everybody that the connection has ended, and closes it. Its reader calls it, or nobody reads. The connection that
+// it superseded may be the one that the process uses: it may have given up this one's handshake, which was accepted too late.
 func (c *conn) gone() {
 	c.drop()
-	c.e.forget(c)
+	former := c.e.forget(c)
 	c.call(messages.CloseProcess{}, func(any, error) {})
+	if former != nil {
+		former.probe()
+	}
 	c.mu.Lock()
 	nc := c.nc
 	c.mu.Unlock()
@@ -237,10 +274,9 @@ func (c *conn) enqueue(o outgoing) {
 		c.mu.Unlock()
 		return
 	}
-	if c.bytes+o.size > writeBytesMax {
+	if c.bytes+o.size > writeBytesMax || !c.e.memory.write(o.size) {
 		c.mu.Unlock()
-		c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read: its connection is dropped")
-		c.drop()
+		c.deaf()
 		return
 	}
 	c.out = append(c.out, o)
@@ -264,7 +300,7 @@ func (c *conn) writeAll() {
 		c.mu.Lock()
 		if len(c.out) == 0 || c.ended {
 			c.out, c.writing = nil, false
-			last := c.last
+			last := c.last || c.idle()
 			c.mu.Unlock()
 			if last {
 				c.drop()
@@ -278,9 +314,14 @@ func (c *conn) writeAll() {
 		c.mu.Unlock()
 		_, err := c.nc.Write(next.encode())
 		c.mu.Lock()
-		c.bytes = max(0, c.bytes-next.size)
+		if !c.ended {
+			c.bytes -= next.size
+			c.e.memory.written(next.size)
+		}
 		c.mu.Unlock()
-		if err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) && !c.hasEnded() {
+			c.deaf()
+		} else if err != nil {
 			c.drop()
 		}
 	}
@@ -290,43 +331,88 @@ func (c *conn) writeAll() {
 func (c *conn) read() {
 	defer c.gone()
 	var message []byte
+	defer func() { c.hold(-len(message)) }()
 	frames, open := 0, false
 	for {
 		h, err := c.header()
 		if err == nil {
 			err = c.check(&h, open, frames, len(message))
 		}
-		var breach *rfc6455.Violation
-		if errors.As(err, &breach) {
-			c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
-			c.close(breach.Reason)
-			c.lingers()
-			return
+		if err == nil && h.Op.Control() {
+			var payload [rfc6455.ControlMax]byte
+			if err = c.payload(payload[:h.Length], h.Mask); err == nil {
+				if !c.control(h.Op, payload[:h.Length]) {
+					c.lingers()
+					return
+				}
+				c.timeOut(open)
+				continue
+			}
+		}
+		if err == nil {
+			message, err = c.grow(message, &h)
 		}
 		if err != nil {
-			return
-		}
-		if h.Op.Control() {
-			var payload [rfc6455.ControlMax]byte
-			if !c.payload(payload[:h.Length], h.Mask) || !c.control(h.Op, payload[:h.Length]) {
+			if c.refused(err) {
 				c.lingers()
-				return
 			}
-			continue
-		}
-		if message, err = c.grow(message, &h); err != nil {
 			return
 		}
 		frames++
 		if open = !h.Fin; open {
 			continue
 		}
-		if !c.onMessage(message) {
+		c.timeOut(false)
+		kept, on := c.onMessage(message)
+		if !kept {
+			c.hold(-len(message))
+		}
+		message, frames = nil, 0
+		if !on {
 			c.lingers()
 			return
 		}
-		message, frames = nil, 0
 	}
+}
+
+// timeOut sets the deadline of a message that begins, or clears it.
+func (c *conn) timeOut(on bool) {
+	if on == c.timed {
+		return
+	}
+	c.timed = on
+	deadline := time.Time{}
+	if on {
+		deadline = time.Now().Add(messageTime)
+	}
+	c.mu.Lock()
+	if !c.ended {
+		_ = c.nc.SetReadDeadline(deadline)
+	}
+	c.mu.Unlock()
+}
+
+// refused closes the connection because of what came on it. It returns false if the connection has ended by itself.
+func (c *conn) refused(err error) bool {
+	breach, why := new(rfc6455.Violation), counters.ServerClosedMalformed
+	switch {
+	case c.hasEnded(): // what woke the reader is no fault of the process
+		return false
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		breach, why = errTooSlow, counters.ServerClosedTooSlow
+	case !errors.As(err, &breach):
+		return false
+	case breach == errTooLarge:
+		why = counters.ServerClosedTooLarge
+	case breach == errMemory:
+		why = counters.ServerClosedMemory
+	case breach == errTooFast:
+		why = counters.ServerClosedTooFast
+	}
+	c.e.o.Counters.ServersClosed.Add(why, 1)
+	c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
+	c.close(breach.Reason)
+	return true
 }
 
 // lingers reads until the peer has closed the connection, so that the close frame is not lost with a reset.
@@ -339,8 +425,12 @@ func (c *conn) lingers() {
 	_, _ = io.CopyN(io.Discard, c.in, 8<<20)
 }
 
-// header reads the header of a frame.
+// header reads the header of a frame. With its first byte, the time for the message begins.
 func (c *conn) header() (h rfc6455.Header, err error) {
+	if _, err := c.in.Peek(1); err != nil {
+		return h, err
+	}
+	c.timeOut(true)
 	b, err := c.in.Peek(2)
 	if err != nil {
 		return h, err
@@ -367,6 +457,9 @@ var (
 	errTooLarge  = rfc6455.Breach(messages.CloseMessageTooBig, "message over the limit")
 	errNoMessage = rfc6455.Breach(messages.CloseProtocolError, "continuation of nothing")
 	errInMessage = rfc6455.Breach(messages.CloseProtocolError, "new message inside a fragmented one")
+	errTooSlow   = rfc6455.Breach(closePolicy, "message not complete in time")
+	errTooFast   = rfc6455.Breach(closePolicy, "messages much too fast")
+	errMemory    = rfc6455.Breach(closeTryLater, "the messages of all processes take too much memory")
 )
 
 // check checks a header against the message so far.
@@ -391,10 +484,13 @@ func (c *conn) grow(message []byte, h *rfc6455.Header) ([]byte, error) {
 	mask, left := h.Mask, int(h.Length)
 	for left > 0 {
 		n := min(left, max(growth, len(message)))
+		if !c.hold(n) {
+			return message, errMemory
+		}
 		at := len(message)
 		message = append(message, make([]byte, n)...)
 		if _, err := io.ReadFull(c.in, message[at:]); err != nil {
-			return nil, err
+			return message, err
 		}
 		mask = rfc6455.Mask(message[at:], mask)
 		left -= n
@@ -402,10 +498,10 @@ func (c *conn) grow(message []byte, h *rfc6455.Header) ([]byte, error) {
 	return message, nil
 }
 
-func (c *conn) payload(b []byte, mask uint32) bool {
+func (c *conn) payload(b []byte, mask uint32) error {
 	_, err := io.ReadFull(c.in, b)
 	rfc6455.Mask(b, mask)
-	return err == nil
+	return err
 }
 
 // control handles a control frame. It returns false if the connection has ended.
@@ -413,7 +509,7 @@ func (c *conn) control(op rfc6455.Opcode, payload []byte) bool {
 	switch op {
 	case rfc6455.Ping:
 		if !c.allowed() && c.excess > excessMax {
-			return false
+			return !c.refused(errTooFast)
 		}
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Pong, len(payload)), payload...))
 	case rfc6455.Pong:

@@ -26,9 +26,13 @@ type backend struct {
 	links chan messages.ProcessLink
 	held  chan func(any, error) // replies to SetPlayer; nil: it is answered at once
 	wants int                   // of SetPlayer, so far
+	asked chan func(any, error) // replies to questions about handshakes; nil: they are answered at once
 
 	hidden  string   // of HideToken
 	arrived []uint32 // of PushArrived
+	e       *endpoint.Endpoint
+	count   counters.Set
+	shake   func(pid string) (p *process, status int)
 
 	wrap func(net.Conn) net.Conn // makes the host's end of a connection; may be nil
 }
@@ -55,7 +59,13 @@ func (b *backend) Call(c messages.ProcessCall, reply func(any, error)) {
 	case messages.PushArrived:
 		b.arrived = append(b.arrived, what.N)
 	case messages.OpenProcess:
-		b.links <- c.Link
+		switch {
+		case !what.Asks:
+			b.links <- c.Link
+		case b.asked != nil:
+			b.asked <- reply
+			return
+		}
 	case messages.SetPlayer:
 		b.wants++
 		if b.held != nil {
@@ -87,8 +97,8 @@ func faked(t *testing.T, b *backend, f func(b *backend, dial func() *process, li
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.free, b.links = make(chan struct{}), make(chan messages.ProcessLink, 10)
-		e := endpoint.New(endpoint.Options{Backend: b, URL: "wss://sdk.example.test", HostURL: "ws://127.0.0.1:8080/sdk", Account: "000000000000", Region: "us-east-1", Log: zerolog.Nop(), Counters: new(counters.Set)})
+		b.free, b.links = make(chan struct{}), make(chan messages.ProcessLink, 100)
+		e := endpoint.New(endpoint.Options{Backend: b, URL: "wss://sdk.example.test", HostURL: "ws://127.0.0.1:8080/sdk", Account: "000000000000", Region: "us-east-1", Counters: &b.count, Log: zerolog.Nop()})
 		server := &http.Server{Handler: e}
 		go server.Serve(listener{l, b.wrap})
 		t.Cleanup(func() {
@@ -96,12 +106,15 @@ func faked(t *testing.T, b *backend, f func(b *backend, dial func() *process, li
 			e.Close()
 		})
 		w := &world{t: t, fleet: "fleet-1", token: "t"}
-		dial := func() *process {
+		b.e, b.shake = e, func(pid string) (*process, int) {
 			nc, err := on.DialContext(t.Context(), "tcp", l.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, status := w.shake(nc, "/any", w.query("p"))
+			return w.shake(nc, "/any", w.query(pid))
+		}
+		dial := func() *process {
+			p, status := b.shake("p")
 			if p == nil {
 				t.Fatal(status)
 			}
