@@ -76,7 +76,9 @@ type (
 		Signature string
 		Signed    bool
 	}
-	CloseProcess struct{} // the connection has ended
+	// CloseProcess says that the connection has ended. The answer is true if the process has ended, or is forgotten because
+	// it was never activated.
+	CloseProcess struct{}
 	// ResumeProcess says that a connection that was superseded is open, and that the one in its place has ended. It is the
 	// current one again. The error says that it is not.
 	ResumeProcess struct{}

@@ -157,8 +157,14 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 	}
 	p, err := gs.serverOf(q.Process)
 	if err != nil {
-		if _, leaves := q.What.(messages.LeaveProcess); leaves && gs.servers.ended.has(q.Process) {
-			err = nil // a repetition
+		switch q.What.(type) {
+		case messages.LeaveProcess: // a repetition
+			if gs.servers.ended.has(q.Process) {
+				err = nil
+			}
+		case messages.CloseProcess:
+			m.Reply(true, nil)
+			return
 		}
 		m.Reply(nil, err)
 		return
@@ -177,7 +183,7 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 		return
 	case messages.CloseProcess:
 		gs.closeServer(p, q.Link)
-		m.Reply(nil, nil)
+		m.Reply(gs.servers.of[p.id] != p, nil)
 		return
 	case messages.ResumeProcess:
 		m.Reply(nil, gs.resumeServer(p, q.Link))

@@ -248,7 +248,11 @@ func (c *conn) close(reason messages.CloseReason) {
 func (c *conn) gone() {
 	c.drop()
 	former := c.e.forget(c)
-	c.call(messages.CloseProcess{}, func(any, error) {})
+	c.call(messages.CloseProcess{}, func(over any, _ error) {
+		if over == true {
+			c.e.forgetAnswers(c)
+		}
+	})
 	if former != nil {
 		former.probe()
 	}

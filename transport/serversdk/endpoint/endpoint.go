@@ -295,6 +295,16 @@ func (e *Endpoint) forget(c *conn) (former *conn) {
 	return p.all[i-1]
 }
 
+// forgetAnswers forgets the answers that the process of c may ask for again: there is no such process any more. A client that
+// connects with ever new ids leaves nothing here.
+func (e *Endpoint) forgetAnswers(c *conn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of[c.id] == c.peer && c.peer.open == 0 {
+		delete(e.of, c.id)
+	}
+}
+
 // crowded reports whether a process connects again and again.
 func (e *Endpoint) crowded(p *peer) bool {
 	e.mu.Lock()
