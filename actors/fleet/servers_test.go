@@ -212,3 +212,37 @@ func TestADrainWithProcesses(t *testing.T) {
 		}
 	}, func(o *fleet.Options) { o.Directory = directory{} })
 }
+
+// A reservation whose time is over while its player is being accepted ends when the store refuses that, and not with the
+// next reservation.
+func TestAReservationEndsWhileItsPlayerIsAccepted(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		seat := func(player messages.PlayerID) messages.PlayerSessionID {
+			return wanted[[]*messages.PlayerSession](h, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: player}}})[0].ID
+		}
+		is := func(what string, id messages.PlayerSessionID, want messages.PlayerSessionStatus) {
+			t.Helper()
+			if s := wanted[[]*messages.PlayerSession](h, messages.PlayerSessionQuery{PlayerSessionID: id})[0].Status; s != want {
+				t.Errorf("%s: %v, want %v", what, s, want)
+			}
+		}
+		first := seat("a")
+		stagetest.Pass(30 * time.Second)
+		second := seat("b")
+		stagetest.Pass(29 * time.Second)
+		h.disk.Hold()
+		accepted := later[any](h, p.call(messages.SetPlayer{Session: g.ID, Player: first, Accept: true}))
+		stagetest.Pass(5 * time.Second)
+		is("while it is stored", first, messages.PlayerSessionReserved)
+		h.disk.Refuse()
+		if len(*accepted) != 1 || (*accepted)[0] == nil {
+			t.Fatal(*accepted)
+		}
+		is("the first", first, messages.PlayerSessionTimedOut)
+		is("the second", second, messages.PlayerSessionReserved)
+		stagetest.Pass(30 * time.Second)
+		is("the second, later", second, messages.PlayerSessionTimedOut)
+		h.disk.Release()
+	})
+}
