@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -20,8 +21,9 @@ func (id ProcessID) String() string { return string(id.FleetID) + "/" + id.Compu
 // after the connection has ended by itself, they do nothing.
 type ProcessLink interface {
 	// Push sends a message that the process has not asked for. Its policy for a process that does not read is that of
-	// the connection.
-	Push(p ProcessPush)
+	// the connection. n is a number above those of all earlier pushes to the process: PushArrived has it. It is
+	// not used for a PushRefresh.
+	Push(p ProcessPush, n uint32)
 	// Supersede says that another connection of the process has replaced this one, which ends soon.
 	Supersede()
 	// End ends the connection: at once and without a close frame if drop is true; otherwise the process should close it
@@ -59,8 +61,13 @@ type ProcessCall struct {
 
 // Calls of processes.
 type (
-	// OpenProcess asks for a connection. The answer is nil.
+	// OpenProcess says that a handshake is accepted: the connection is the process's current one. The answer is nil.
 	OpenProcess struct {
+		// Asks says that the handshake is not accepted yet. The call asks whether it may be, and changes nothing.
+		Asks bool
+		// MayBeOld says that this host may not know the newest computes and tokens yet. The error is ErrMayBeOld for those
+		// that are not known.
+		MayBeOld bool
 		Language string // of the Server SDK
 		// TokenSHA256 is the hash of the compute's token, in hex. It is empty with a signature.
 		TokenSHA256 string
@@ -69,7 +76,15 @@ type (
 		Signature string
 		Signed    bool
 	}
-	CloseProcess    struct{} // the connection has ended
+	// CloseProcess says that the connection has ended. The answer is true if the process has ended, or is forgotten because
+	// it was never activated.
+	CloseProcess struct{}
+	// ResumeProcess says that a connection that was superseded is open, and that the one in its place has ended. It is the
+	// current one again. The error says that it is not.
+	ResumeProcess struct{}
+	// PushArrived says that the process has the push with that number, and what was pushed before it on the connection. The
+	// connection does it, not the process.
+	PushArrived     struct{ N uint32 }
 	ActivateProcess struct {
 		Port     int
 		LogPaths []string
@@ -95,6 +110,9 @@ type (
 	// AboutProcess asks whether the process is ready.
 	AboutProcess struct{}
 )
+
+// ErrMayBeOld refuses a handshake that another host may accept.
+var ErrMayBeOld = errors.New("this host does not know the compute or its token, and may not have the newest ones")
 
 // ProcessRefusal refuses a call of a process. Status is a StatusCode of server-sdk.md 13, or the HTTP status of a
 // refused handshake.

@@ -121,7 +121,7 @@ func (gs *games) finishDrain() {
 	if !gs.drain.on || len(gs.refs)-gs.serving+gs.hosting.Standbys() > 0 {
 		return
 	}
-	if len(gs.own) > 0 && !gs.drain.ending { // they have been told to end; until the grace is over, they may
+	if len(gs.servers.launched) > 0 && !gs.drain.ending { // they have been told to end; until the grace is over, they may
 		return
 	}
 	gs.drain.ending = true

@@ -41,8 +41,7 @@ type games struct {
 	serving    int // number of actors of game sessions that outlive this host
 	news       roomNews
 	drain      drain
-	own        map[messages.ProcessID]bool // processes that the Launcher has started, from their connection to their exit
-	launcher   *launch.Launcher            // nil: this host starts no game servers; set when the actor has started
+	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled log for failed commits; set once
 	context    *stage.Context // the fleet actor's context; nil until the actor has started
@@ -57,7 +56,8 @@ type entry struct {
 	made       [32]byte // fingerprint of the request with the token
 	published  *gamesession.Publisher
 	process    *hosting.Process // nil for a fleet without a script
-	server     *server          // the process that runs it; nil if this host does
+	server     *server          // the process that runs it; nil if this host does, or if the process has ended before this start
+	onServer   bool             // a process that speaks the Server SDK runs it, or has run it
 	handler    *serverHandler   // nil without server
 	ref        *stage.Ref       // nil once the actor has stopped
 	phase      phase
@@ -116,8 +116,8 @@ type tokenKey struct {
 func newGames(o Options, c *catalog.Catalog) *games {
 	gs := &games{
 		o: o, catalog: c, fleets: make(map[messages.FleetID]*fleetGames), sessions: make(map[messages.GameSessionID]*entry),
-		tokens: make(map[tokenKey]*entry), players: playerIndex{of: make(map[messages.PlayerSessionID]*entry)},
-		refs: make(map[*stage.Ref]*entry), live: make(map[string]int), servers: newServers(), own: make(map[messages.ProcessID]bool),
+		tokens: make(map[tokenKey]*entry), players: newPlayerIndex(),
+		refs: make(map[*stage.Ref]*entry), live: make(map[string]int), servers: newServers(),
 	}
 	gs.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &gs.storeLog, Publish: o.OnEvent, Stopped: unavailable(),
@@ -139,6 +139,9 @@ func (gs *games) started(c *stage.Context) {
 
 func (gs *games) stopped(last bool) {
 	gs.answerUnstored()
+	for _, p := range gs.servers.of {
+		gs.count(p, 0)
+	}
 	gs.ledger.Stop(last)
 	gs.drain.answer(nil)
 }

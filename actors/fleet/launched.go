@@ -42,12 +42,13 @@ func (gs *games) onLaunched(msg any) bool {
 	switch m := msg.(type) {
 	case launch.Starts:
 		gs.servers.launched[m.Process] = true
+		gs.countLaunched()
 	case launch.Exited: // the Launcher has added the event
 		delete(gs.servers.launched, m.Process)
+		gs.countLaunched()
 		if p := gs.servers.of[m.Process]; p != nil {
 			gs.carryOut(p, p.machine.Kill(""))
 		}
-		delete(gs.own, m.Process)
 		gs.finishDrain()
 	case launch.Ask:
 		gs.onServerEnds(serverEnds{m.Process})
@@ -61,6 +62,10 @@ func (gs *games) onLaunched(msg any) bool {
 		return false
 	}
 	return true
+}
+
+func (gs *games) countLaunched() {
+	gs.context.Counters().ServersLaunched.Store(int64(len(gs.servers.launched)))
 }
 
 // tellLauncher reports the state of a process that the Launcher has started. dropped says that it was ended by force.

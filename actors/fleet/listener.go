@@ -31,7 +31,7 @@ func (l listener) ContentChanged(id messages.ScriptID, limit time.Duration, done
 }
 
 func (l listener) ComputeGone(f messages.FleetID, name string) {
-	l.games.endServers(f, name)
+	l.games.endServers(func(p *server) bool { return computeOf(p.id) == serverCompute{f, name} })
 }
 
 func (l listener) CapacityChanged(f *messages.Fleet, location string) {
@@ -44,13 +44,14 @@ func (l listener) CapacityChanged(f *messages.Fleet, location string) {
 
 func (l listener) LocationsRemoved(f *messages.Fleet, locations []string) {
 	l.games.endAt(f.ID, locations, "fleet location deleted")
+	l.games.endServers(func(p *server) bool { return p.id.FleetID == f.ID && slices.Contains(locations, p.compute.Location) })
 	l.hosting.Refill(f.ID)
 }
 
 func (l listener) FleetClosed(f *messages.Fleet) {
 	l.hosting.Remove(f.ID)
 	l.games.endAt(f.ID, nil, "fleet deleted")
-	l.games.endServers(f.ID, "")
+	l.games.endServers(func(p *server) bool { return p.id.FleetID == f.ID })
 	l.games.tellEmpty(f.ID)
 }
 

@@ -100,7 +100,7 @@ const (
 	// its data plus playerSessionBytes per player.
 	endedBytesMax      = 512 << 20
 	endedBytes         = 2 << 10
-	playerSessionBytes = 300
+	playerSessionBytes = 400
 )
 
 // Resources returns the options of a catalog whose records are in the given store.

@@ -56,8 +56,8 @@ func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated
 	if e.storage == forgotten {
 		return // the next start will delete the player sessions
 	}
-	for _, id := range ids {
-		gs.players.set(id, e)
+	for _, s := range m.Records {
+		gs.players.set(s.ID, s.PlayerID, e)
 	}
 	e.players = append(e.players, ids...)
 	e.opened(gs.o.OwnEvents, m.Records...)

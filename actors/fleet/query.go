@@ -26,7 +26,11 @@ func (gs *games) onPlayerSessionQuery(m stage.Request[messages.PlayerSessionQuer
 			return
 		}
 		in = append(in, e.published.Reader())
-	default:
+	case q.PlayerID != "":
+		for _, e := range gs.players.of(q.PlayerID) {
+			in = append(in, e.published.Reader())
+		}
+	default: // by ShortID
 		for _, e := range gs.order {
 			if e.storage != forgotten {
 				in = append(in, e.published.Reader())

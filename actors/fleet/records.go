@@ -34,6 +34,7 @@ type gameSessionRecord struct {
 	DNSName    string                     `json:"dns,omitempty"`
 	Port       int                        `json:"port"`
 	Node       string                     `json:"node,omitempty"`
+	Server     bool                       `json:"server,omitempty"` // a process that speaks the Server SDK runs it
 }
 
 func (e *entry) key() ledger.Key { return ledger.Key{Kind: store.GameSession, ID: string(e.id)} }
@@ -47,7 +48,7 @@ func (e *entry) recordOf(g *messages.GameSession) store.Change {
 		Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Data: g.Data, Matchmaker: g.MatchmakerData,
 		Properties: g.Properties, MaxPlayers: g.MaxPlayers, Status: g.Status, Reason: g.StatusReason, Denies: !g.AcceptsPlayers,
 		Protected: g.Protected, Token: g.IdempotencyToken, Created: g.Created.UnixNano(), EndText: g.EndText, Script: g.ScriptVersion,
-		IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, Node: g.Node,
+		IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port, Node: g.Node, Server: e.onServer,
 	}
 	if r.Reason == "" {
 		r.Reason = e.published.Ending()

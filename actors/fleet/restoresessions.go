@@ -16,7 +16,7 @@ import (
 type restored struct {
 	running []*entry       // game sessions that were running when the earlier process ended
 	serving []*entry       // those of them whose processes go on
-	orphans []store.Change // deletions of player sessions whose game session does not exist
+	orphans []store.Change // deletions of player sessions whose game session does not exist, and of ids that are not kept
 }
 
 // restore reads the game sessions and player sessions of earlier processes. started goes on with those whose server
@@ -29,7 +29,7 @@ func (gs *games) restore() error {
 		if r.Fleet == "" || r.Location == "" || r.Status == 0 {
 			return store.ErrIncomplete
 		}
-		gs.restoreSession(r.gameSession(id), r.Made)
+		gs.restoreSession(r.gameSession(id), r)
 		return nil
 	})
 	if err != nil {
@@ -40,21 +40,21 @@ func (gs *games) restore() error {
 		return err
 	}
 	for _, e := range gs.order {
-		e.published = gamesession.NewRestored(e.published.Session(), players[e], e.server != nil)
+		e.published = gamesession.NewRestored(e.published.Session(), players[e], e.onServer)
 		e.players = e.published.PlayerIDs()
-		for _, id := range e.players {
-			gs.players.set(id, e)
+		for _, s := range players[e] { // sorted by now
+			gs.players.set(s.ID, s.PlayerID, e)
 		}
 	}
 	return nil
 }
 
-func (gs *games) restoreSession(g *messages.GameSession, made []byte) {
+func (gs *games) restoreSession(g *messages.GameSession, r *gameSessionRecord) {
 	e := &entry{
 		id: g.ID, fleet: gs.fleetOf(g.FleetID), location: g.Location, token: g.IdempotencyToken, published: gamesession.NewPublisher(g),
-		phase: phaseOver, endedAt: g.Terminated, storage: stored,
+		phase: phaseOver, endedAt: g.Terminated, storage: stored, onServer: r.Server,
 	}
-	copy(e.made[:], made)
+	copy(e.made[:], r.Made)
 	if e.token != "" {
 		gs.tokens[tokenKey{g.FleetID, g.Location, e.token}] = e
 	}

@@ -8,42 +8,108 @@ import (
 	"troupe/messages"
 )
 
-// push is a message that waits to be sent.
+// push is a message to a process.
 type push struct {
 	messages.ProcessPush
 	late bool      // it waits for a heartbeat on the next connection
 	at   time.Time // since when it may be sent, but for the answers to requests
+
+	// Of one that was sent.
+	link messages.ProcessLink
+	n    uint32
 }
 
-// push queues a message to a process. Of each kind only the newest waits.
-func (gs *games) push(p *server, m messages.ProcessPush) {
-	same := func(o push) bool {
-		switch m.(type) {
-		case messages.PushGameSession:
-			_, ok := o.ProcessPush.(messages.PushGameSession)
-			return ok
-		case messages.PushTerminate:
-			_, ok := o.ProcessPush.(messages.PushTerminate)
-			return ok
-		case messages.PushUpdate:
-			_, ok := o.ProcessPush.(messages.PushUpdate)
-			return ok && o.late
-		}
-		return false
+// replaces reports whether o need not be sent, or not again, if p is. A process that must end needs no game session.
+func (p push) replaces(o push) bool {
+	switch p.ProcessPush.(type) {
+	case messages.PushGameSession:
+		return o.create()
+	case messages.PushTerminate:
+		_, same := o.ProcessPush.(messages.PushTerminate)
+		return same || o.create()
 	}
-	p.pushes = append(slices.DeleteFunc(p.pushes, same), push{m, p.link == nil, gs.context.Now()})
-	if len(p.pushes) > pushesMax {
-		// Then at least three are results of backfills. The others must not be lost.
-		i := slices.IndexFunc(p.pushes, func(o push) bool { _, ok := o.ProcessPush.(messages.PushUpdate); return ok })
+	return p.update() && o.update()
+}
+
+func (p push) create() bool { _, is := p.ProcessPush.(messages.PushGameSession); return is }
+
+// update reports whether it is the result of a backfill.
+func (p push) update() bool { _, is := p.ProcessPush.(messages.PushUpdate); return is }
+
+// push queues a message to a process. Of each kind only the newest waits, but the results of backfills that may be sent.
+func (gs *games) push(p *server, what messages.ProcessPush) {
+	m := push{ProcessPush: what, late: p.link == nil, at: gs.context.Now()}
+	p.pushes = slices.DeleteFunc(p.pushes, func(o push) bool { return m.replaces(o) && (o.late || !o.update()) })
+	p.pushes = append(p.pushes, m)
+	p.dropPushes()
+}
+
+// dropPushes drops the oldest results of backfills, so that the other pushes are not lost.
+func (p *server) dropPushes() {
+	for len(p.pushes) > pushesMax { // at most two are not results of backfills
+		i := slices.IndexFunc(p.pushes, push.update)
 		p.pushes = slices.Delete(p.pushes, i, i+1)
 	}
+}
+
+// send sends the first push that waits.
+func (p *server) send() {
+	m := p.pushes[0]
+	p.pushes = slices.Delete(p.pushes, 0, 1)
+	p.number++
+	m.link, m.n = p.link, p.number
+	p.sent = slices.DeleteFunc(p.sent, m.replaces)
+	if m.create() || m.update() { // others are pushed on each connection
+		p.sent = append(p.sent, m)
+	}
+	p.link.Push(m.ProcessPush, m.n)
+}
+
+// arrived says that the process has the pushes of a connection up to one (SS-203).
+func (p *server) arrived(link messages.ProcessLink, n uint32) {
+	p.sent = slices.DeleteFunc(p.sent, func(o push) bool {
+		if o.link != link || o.n > n {
+			return false
+		}
+		if o.create() {
+			p.machine.Arrived()
+		}
+		return true
+	})
+}
+
+// closeServer handles the end of a connection. What was pushed on it and has not arrived is sent again: the newest result of
+// a backfill (SS-205), and CreateGameSession by the rule of the machine (SS-204).
+func (gs *games) closeServer(p *server, link messages.ProcessLink) {
+	if link == p.link {
+		p.link, p.heard = nil, false
+		p.machine.Close()
+	} else if link == p.former.link {
+		p.former = serverConnection{}
+	}
+	p.sent = slices.DeleteFunc(p.sent, func(o push) bool {
+		if o.link != link {
+			return false
+		}
+		if o.update() && !slices.ContainsFunc(p.pushes, push.update) {
+			p.pushes = append(p.pushes, push{ProcessPush: o.ProcessPush, late: !p.heard, at: gs.context.Now()})
+			gs.context.Counters().ServerPushesRepeated.Add(1)
+		}
+		return true
+	})
+	if p.link == nil {
+		p.delay()
+	}
+	p.dropPushes()
+	gs.settle(p)
+	gs.forgetServer(p)
 }
 
 // delay makes all pushes wait for the next connection. Of the results of backfills only the newest does (SS-205).
 func (p *server) delay() {
 	updated := false
 	for i := len(p.pushes) - 1; i >= 0; i-- {
-		_, update := p.pushes[i].ProcessPush.(messages.PushUpdate)
+		update := p.pushes[i].update()
 		if update && updated {
 			p.pushes = slices.Delete(p.pushes, i, i+1)
 			continue
@@ -70,12 +136,11 @@ func (p *server) sendAt(since time.Time) time.Time {
 func (gs *games) sendDue(p *server) {
 	now := gs.context.Now()
 	if len(p.pushes) > 0 && !p.pushes[0].late && p.link != nil && !now.Before(p.sendAt(p.pushes[0].at)) {
-		p.link.Push(p.pushes[0].ProcessPush)
-		p.pushes = slices.Delete(p.pushes, 0, 1)
+		p.send()
 		p.spaced = now.Add(serverprocess.PushPause)
 	}
 	if t := p.refreshAt(); len(p.pushes) == 0 && !t.IsZero() && !now.Before(t) && !now.Before(p.sendAt(t)) && p.machine.MayRefresh() && p.link != nil {
-		p.link.Push(messages.PushRefresh{Host: p.compute.Host})
+		p.link.Push(messages.PushRefresh{Host: p.compute.Host}, 0)
 		p.machine.Refreshed(now)
 		p.refreshed, p.answered = now, time.Time{}
 		p.refreshes++

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"crypto/subtle"
 	"time"
 
 	"troupe/actors/gamesession"
@@ -11,6 +10,7 @@ import (
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // ProcessCall is a messages.ProcessCall to the registry of this host.
@@ -20,10 +20,6 @@ type ProcessCall struct {
 }
 
 const (
-	// serversMax limits the processes of this host that have not ended.
-	serversMax = 50_000
-	// usedUpMax limits the ids of ended processes that are kept, so that nobody uses them again. The oldest are dropped.
-	usedUpMax = 50_000
 	// laterPush is the time between a heartbeat on a new connection and a push that waited for it (SS-205).
 	laterPush = time.Second
 	// pushWaitMax limits how long a push waits because the process gets answers all the time.
@@ -42,31 +38,40 @@ const (
 
 // server is a process that speaks the Server SDK. Its machine decides; the registry carries out.
 type server struct {
-	id       messages.ProcessID
-	machine  *serverprocess.Machine
-	compute  messages.Compute // as registered when the process connected, without tokens
-	link     messages.ProcessLink
-	e        *entry                 // its game session; nil if it has none, or if that has ended
-	held     []serverprocess.Effect // effects of Host, until the game session is durable
-	place    int                    // index in the list of free processes, plus 1; 0 if it is not in it
+	id      messages.ProcessID
+	machine *serverprocess.Machine
+	compute messages.Compute // as registered when the process connected, without tokens
+	serverConnection
+	former   serverConnection // the one that the current one has superseded, if it is open
+	e        *entry           // its game session; nil if it has none, or if that has ended
+	place    int              // index in the list of free processes, plus 1; 0 if it is not in it
 	wake     *stage.Timer
 	wakes    time.Time           // when wake fires; zero if it is not set
 	told     serverprocess.State // what the Launcher knows
+	counted  counters.ServerState
+	changing int // changes that are becoming durable
 	stored   serverprocess.Record
 	isStored bool
 
 	// Pushes.
 	pushes []push
+	number uint32    // of the last push that was sent
+	sent   []push    // those that may have been lost: of the game session, and the last result of a backfill
 	spaced time.Time // no push before (SS-202)
 	quiet  time.Time // no push before, because of the answer to a request; see sendAt
-	heard  bool      // it has sent a heartbeat on its current connection
+}
+
+// serverConnection is the current connection of a process.
+type serverConnection struct {
+	link  messages.ProcessLink // nil: there is none
+	heard bool                 // a heartbeat has come on it
 
 	// Refresh of its token.
 	signature string    // with which it connected; empty with a token
 	tokenEnds time.Time // zero with a signature
 	refreshed time.Time // the last push of RefreshConnection
 	refreshes int
-	answered  time.Time // the first request since then on the same connection
+	answered  time.Time // the first request since then
 }
 
 type serverPlace struct {
@@ -86,14 +91,14 @@ func (p *server) port() serverPort {
 
 // servers are the processes of this host.
 type servers struct {
-	of       map[messages.ProcessID]*server
-	free     map[serverPlace][]*server // may get a game session
-	ports    map[serverPort]*server    // those that are ready or host, by their port
-	usedUp   map[messages.ProcessID]bool
-	launched map[messages.ProcessID]bool // those that the Launcher runs
-	ended    []messages.ProcessID        // the keys of usedUp, oldest first
-	unread   store.Unread
-	hosts    map[messages.GameSessionID]*server // of restored records, until the start
+	of         map[messages.ProcessID]*server // changed by add and remove
+	perCompute map[serverCompute]int          // how many of them are of a compute
+	free       map[serverPlace][]*server      // may get a game session
+	ports      map[serverPort]*server         // those that are ready or host, by their port
+	launched   map[messages.ProcessID]bool    // those that the Launcher runs, from before their start until after their exit
+	ended      usedUp
+	unread     store.Unread
+	hosts      map[messages.GameSessionID]*server // of restored records, until the start
 }
 
 // serverDue says that something of a process is due.
@@ -101,10 +106,9 @@ type serverDue struct{ p *server }
 
 func newServers() servers {
 	return servers{
-		of: make(map[messages.ProcessID]*server), free: make(map[serverPlace][]*server), usedUp: make(map[messages.ProcessID]bool),
-		launched: make(map[messages.ProcessID]bool),
-		ports:    make(map[serverPort]*server),
-		hosts:    make(map[messages.GameSessionID]*server),
+		of: make(map[messages.ProcessID]*server), perCompute: make(map[serverCompute]int), free: make(map[serverPlace][]*server),
+		ports: make(map[serverPort]*server), launched: make(map[messages.ProcessID]bool), ended: newUsedUp(),
+		hosts: make(map[messages.GameSessionID]*server),
 	}
 }
 
@@ -124,7 +128,7 @@ func (gs *games) serverOf(id messages.ProcessID) (*server, error) {
 	if p := gs.servers.of[id]; p != nil {
 		return p, nil
 	}
-	if gs.servers.usedUp[id] {
+	if gs.servers.ended.has(id) {
 		return nil, messages.RefuseProcess(410, "The process has ended.")
 	}
 	return nil, messages.RefuseProcess(409, "The process is not connected.")
@@ -153,31 +157,42 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 	}
 	p, err := gs.serverOf(q.Process)
 	if err != nil {
-		if _, leaves := q.What.(messages.LeaveProcess); leaves && gs.servers.usedUp[q.Process] {
-			err = nil // a repetition
+		switch q.What.(type) {
+		case messages.LeaveProcess: // a repetition
+			if gs.servers.ended.has(q.Process) {
+				err = nil
+			}
+		case messages.CloseProcess:
+			m.Reply(true, nil)
+			return
 		}
 		m.Reply(nil, err)
 		return
 	}
-	if _, own := q.What.(messages.HideToken); !own && p.answered.IsZero() && q.Link == p.link {
-		p.answered = gs.context.Now()
-	}
 	now := gs.context.Now()
-	switch what := q.What.(type) {
+	switch what := q.What.(type) { // what the process has not asked for
 	case messages.HideToken:
 		if gs.launcher != nil {
 			gs.launcher.Hide(p.id, what.Token)
 		}
 		m.Reply(nil, nil)
-		return // the process did not ask
-	case messages.CloseProcess:
-		if q.Link == p.link {
-			p.link, p.heard = nil, false
-			p.machine.Close()
-			p.delay()
-			gs.settle(p)
-		}
+		return
+	case messages.PushArrived:
+		p.arrived(q.Link, what.N)
 		m.Reply(nil, nil)
+		return
+	case messages.CloseProcess:
+		gs.closeServer(p, q.Link)
+		m.Reply(gs.servers.of[p.id] != p, nil)
+		return
+	case messages.ResumeProcess:
+		m.Reply(nil, gs.resumeServer(p, q.Link))
+		return
+	}
+	if p.answered.IsZero() && q.Link == p.link {
+		p.answered = now
+	}
+	switch what := q.What.(type) {
 	case messages.BeatProcess:
 		m.Reply(nil, gs.beat(p, what.Healthy, now))
 	case messages.ActivateProcess:
@@ -234,65 +249,6 @@ func (gs *games) ownGame(p *server, id messages.GameSessionID, reply func(any, e
 	return true
 }
 
-// openServer accepts a connection of a process, or returns why not (server-sdk.md 5.1).
-func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q messages.OpenProcess) error {
-	now := gs.context.Now()
-	p := gs.servers.of[id]
-	compute := gs.catalog.Compute(id.FleetID, id.Compute)
-	switch {
-	case compute == nil:
-		return messages.RefuseProcess(403, "The fleet or the compute is not registered.")
-	case compute.Host && !gs.servers.launched[id]:
-		return messages.RefuseProcess(403, "The compute is a host of Troupe, which has not started this process.")
-	case gs.servers.usedUp[id] || gs.servers.unread.Has(store.Process, processKey(id).ID):
-		return messages.RefuseProcess(403, "The process id was used by a process that has ended.")
-	case q.TokenSHA256 == "" && !q.Signed && (p == nil || q.Signature == "" || p.signature != q.Signature):
-		return messages.RefuseProcess(403, "The signature is not valid.")
-	}
-	ends := time.Time{}
-	if q.TokenSHA256 != "" {
-		if ends = tokenEnds(compute, q.TokenSHA256, now); ends.IsZero() {
-			return messages.RefuseProcess(403, "The token is wrong, or has expired.")
-		}
-	}
-	if p == nil {
-		switch {
-		case gs.drain.on:
-			return messages.RefuseProcess(503, "The host is shutting down.")
-		case len(gs.servers.of) >= serversMax:
-			return messages.RefuseProcess(503, "There are %d processes already.", serversMax)
-		}
-		p = &server{id: id, machine: serverprocess.New(now)}
-		gs.servers.of[id] = p
-		if compute.Host {
-			gs.own[id] = true
-		}
-	} else {
-		p.machine.Open()
-		if p.link != nil {
-			p.link.Supersede()
-		}
-	}
-	gs.unlist(p) // its location may have changed
-	p.compute = *compute
-	p.compute.Tokens = nil
-	p.link, p.heard = link, false
-	p.signature, p.tokenEnds, p.refreshed, p.refreshes, p.answered = q.Signature, ends, time.Time{}, 0, time.Time{}
-	gs.settle(p)
-	return nil
-}
-
-// tokenEnds returns when a token of a compute expires, or the zero time if it is not valid. It takes the same time for
-// each wrong token.
-func tokenEnds(c *messages.Compute, hash string, now time.Time) (ends time.Time) {
-	for _, t := range c.Tokens {
-		if subtle.ConstantTimeCompare([]byte(t.SHA256), []byte(hash)) == 1 && now.Before(t.Expires) {
-			ends = t.Expires
-		}
-	}
-	return ends
-}
-
 func (gs *games) beat(p *server, healthy bool, now time.Time) error {
 	r, effects := p.machine.Heartbeat(healthy, now)
 	if r != serverprocess.Accepted {
@@ -301,6 +257,9 @@ func (gs *games) beat(p *server, healthy bool, now time.Time) error {
 	if !p.heard {
 		p.heard = true
 		pause := serverprocess.PushPause
+		if len(effects) > 0 && p.number > 0 { // pushed before, on an earlier connection
+			pause = laterPush
+		}
 		for i := range p.pushes {
 			if p.pushes[i].late {
 				p.pushes[i].late, p.pushes[i].at, pause = false, now, laterPush
@@ -350,10 +309,13 @@ func (gs *games) changeServer(p *server, reply func(any, error), decide func(m *
 	if len(also) > 0 {
 		uses = append(uses, p.e.key())
 	}
+	p.changing++
 	gs.ledger.Do(ledger.Transaction{
 		Key: processKey(p.id), Uses: uses, WaitingMax: editsMax + terminationsMax,
 		Reply: func(err error) {
+			p.changing--
 			reply(nil, cmp.Or(err, late))
+			gs.forgetServer(p)
 		},
 		Decide: func() (ledger.Entry, error) {
 			try := *p.machine
@@ -450,10 +412,12 @@ func (gs *games) endServer(p *server, end serverprocess.Ended) {
 		delete(gs.servers.ports, at)
 	}
 	p.wake.Stop()
-	p.wake, p.pushes, p.held = nil, nil, nil
-	delete(gs.servers.of, p.id)
+	p.wake, p.pushes, p.sent = nil, nil, nil
+	gs.servers.remove(p)
+	gs.count(p, 0)
 	gs.useUp(p.id)
 	gs.note(p)
+	gs.context.Counters().ServersEnded.Add(howEnded(end), 1)
 	if end.Event != "" {
 		gs.catalog.FleetEvent(p.id.FleetID, end.Event, "process "+p.id.Name+" of compute "+p.id.Compute+" has ended")
 	}
@@ -470,19 +434,22 @@ func (gs *games) endServer(p *server, end serverprocess.Ended) {
 	gs.tellEmpty(p.id.FleetID)
 }
 
-// useUp remembers the id of a process that has ended.
-func (gs *games) useUp(id messages.ProcessID) {
-	s := &gs.servers
-	if s.usedUp[id] {
-		return
+// howEnded says why a process has ended.
+func howEnded(end serverprocess.Ended) counters.ServerEnd {
+	switch end.Event {
+	case serverprocess.EventForced:
+		return counters.ServerForced
+	case serverprocess.EventCrashed:
+		return counters.ServerCrashed
+	case serverprocess.EventUnhealthy:
+		return counters.ServerUnhealthy
+	case serverprocess.EventReadyTimeout:
+		return counters.ServerNotReady
 	}
-	s.usedUp[id] = true
-	if s.ended = append(s.ended, id); len(s.ended) > usedUpMax {
-		old := s.ended[0]
-		s.ended = s.ended[1:]
-		delete(s.usedUp, old)
-		gs.ledger.CommitAsync(store.Delete(store.Process, processKey(old).ID))
+	if end.Drop {
+		return counters.ServerDropped
 	}
+	return counters.ServerLeft
 }
 
 // settle updates what follows from the state of a process: its record, the list of free ones, its timer and pushes.
@@ -491,7 +458,8 @@ func (gs *games) settle(p *server) {
 		return
 	}
 	gs.tellLauncher(p, false)
-	if p.machine.State != serverprocess.Connected && (!p.isStored || !sameRecord(&p.stored, &p.machine.Record)) && len(p.held) == 0 {
+	gs.count(p, p.machine.State)
+	if p.machine.State != serverprocess.Connected && (!p.isStored || !sameRecord(&p.stored, &p.machine.Record)) && !p.machine.Unstored() {
 		gs.note(p)
 	}
 	if p.machine.State != serverprocess.Connected {

@@ -20,13 +20,18 @@ type process struct {
 	id     messages.ProcessID
 	pushes []messages.ProcessPush
 	at     []time.Time // when they came
+	n      uint32      // number of the last one
+
+	token string // hash of the token with which it connected
+
+	superseded bool
 }
 
-func (p *process) Push(m messages.ProcessPush) {
-	p.pushes, p.at = append(p.pushes, m), append(p.at, time.Now())
+func (p *process) Push(m messages.ProcessPush, n uint32) {
+	p.pushes, p.at, p.n = append(p.pushes, m), append(p.at, time.Now()), n
 }
 func (p *process) End(bool)   {}
-func (p *process) Supersede() {}
+func (p *process) Supersede() { p.superseded = true }
 
 const anywhere messages.FleetID = "fleet-anywhere"
 
@@ -50,8 +55,19 @@ func served(t *testing.T, test func(h *host, p *process), change ...func(o *flee
 
 func (p *process) connect() {
 	p.h.Helper()
-	sum := sha256.Sum256([]byte(wanted[messages.ComputeAuth](p.h, messages.AuthorizeCompute{FleetID: anywhere, Name: "c"}).Token))
-	p.must(messages.OpenProcess{TokenSHA256: hex.EncodeToString(sum[:])})
+	p.token = p.h.token("c")
+	p.must(messages.OpenProcess{TokenSHA256: p.token})
+}
+
+// token returns the hash of a token of a compute.
+func (h *host) token(compute string) string {
+	h.Helper()
+	return hashed(wanted[messages.ComputeAuth](h, messages.AuthorizeCompute{FleetID: anywhere, Name: compute}).Token)
+}
+
+func hashed(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
 }
 
 func (p *process) call(what any) fleet.ProcessCall {
@@ -195,4 +211,38 @@ func TestADrainWithProcesses(t *testing.T) {
 			t.Errorf("%T", p.pushes[0])
 		}
 	}, func(o *fleet.Options) { o.Directory = directory{} })
+}
+
+// A reservation whose time is over while its player is being accepted ends when the store refuses that, and not with the
+// next reservation.
+func TestAReservationEndsWhileItsPlayerIsAccepted(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		seat := func(player messages.PlayerID) messages.PlayerSessionID {
+			return wanted[[]*messages.PlayerSession](h, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: player}}})[0].ID
+		}
+		is := func(what string, id messages.PlayerSessionID, want messages.PlayerSessionStatus) {
+			t.Helper()
+			if s := wanted[[]*messages.PlayerSession](h, messages.PlayerSessionQuery{PlayerSessionID: id})[0].Status; s != want {
+				t.Errorf("%s: %v, want %v", what, s, want)
+			}
+		}
+		first := seat("a")
+		stagetest.Pass(30 * time.Second)
+		second := seat("b")
+		stagetest.Pass(29 * time.Second)
+		h.disk.Hold()
+		accepted := later[any](h, p.call(messages.SetPlayer{Session: g.ID, Player: first, Accept: true}))
+		stagetest.Pass(5 * time.Second)
+		is("while it is stored", first, messages.PlayerSessionReserved)
+		h.disk.Refuse()
+		if len(*accepted) != 1 || (*accepted)[0] == nil {
+			t.Fatal(*accepted)
+		}
+		is("the first", first, messages.PlayerSessionTimedOut)
+		is("the second", second, messages.PlayerSessionReserved)
+		stagetest.Pass(30 * time.Second)
+		is("the second, later", second, messages.PlayerSessionTimedOut)
+		h.disk.Release()
+	})
 }

@@ -89,8 +89,9 @@ func (e *entry) serverGone() {
 // runServer starts a game session in the process e.server. The process is told once the game session is durable.
 func (gs *games) runServer(f *messages.Fleet, e *entry, record *messages.GameSession) {
 	p := e.server
+	e.onServer = true
 	limit := cmp.Or(f.Runtime.ActivationTimeout, activationTimeout)
-	p.held = p.machine.Host(e.id, limit, gs.context.Now())
+	p.machine.Host(e.id, limit, gs.context.Now())
 	p.e = e
 	gs.unlist(p)
 	gs.tellLauncher(p, false)
@@ -121,11 +122,9 @@ func (gs *games) spawnServer(f *messages.Fleet, e *entry, record *messages.GameS
 
 // tellHosting tells a process about its game session, which is durable.
 func (gs *games) tellHosting(e *entry) {
-	if p := e.server; p != nil && p.e == e && len(p.held) > 0 {
-		held := p.held
-		p.held = nil
+	if p := e.server; p != nil && p.e == e && p.machine.Unstored() {
 		gs.logServer(p, e)
-		gs.carryOut(p, held)
+		gs.carryOut(p, p.machine.Hosts())
 	}
 }
 
@@ -137,9 +136,7 @@ func (gs *games) freeServerOf(e *entry) {
 		return
 	}
 	p.e = nil
-	if len(p.held) > 0 {
-		p.held = nil
-		p.machine.Unhost()
+	if p.machine.Unhost() {
 		gs.settle(p)
 		return
 	}
@@ -164,20 +161,6 @@ func (gs *games) onServerEnds(m serverEnds) {
 func (gs *games) killServer(e *entry) {
 	if p := e.server; p != nil && p.e == e {
 		gs.carryOut(p, p.machine.Kill(""))
-	}
-}
-
-// endServers tells processes to end: those of a fleet, or of one of its computes.
-func (gs *games) endServers(fleet messages.FleetID, compute string) {
-	var all []*server
-	for id, p := range gs.servers.of {
-		if id.FleetID == fleet && (compute == "" || id.Compute == compute) {
-			all = append(all, p)
-		}
-	}
-	slices.SortFunc(all, func(a, b *server) int { return strings.Compare(a.id.String(), b.id.String()) })
-	for _, p := range all {
-		gs.carryOut(p, p.machine.Terminate(gs.context.Now(), serverprocess.Grace))
 	}
 }
 
@@ -257,6 +240,7 @@ func sameRecord(a, b *serverprocess.Record) bool {
 
 // restoreServers reads the processes of earlier processes of the host.
 func (gs *games) restoreServers() error {
+	var ended []messages.ProcessID
 	since := make(map[messages.ProcessID]time.Time)
 	err := store.Read(gs.o.Store, &gs.servers.unread, store.Process, func(_ string, r *processRecord, _ int) error {
 		if r.Fleet == "" || r.Compute == "" || r.Name == "" || r.Process.State == 0 {
@@ -264,20 +248,27 @@ func (gs *games) restoreServers() error {
 		}
 		id := messages.ProcessID{FleetID: r.Fleet, Compute: r.Compute, Name: r.Name}
 		if r.Process.State == serverprocess.Terminated {
-			gs.servers.usedUp[id] = true
-			gs.servers.ended = append(gs.servers.ended, id)
+			ended = append(ended, id)
 			since[id] = r.Process.Since
 			return nil
 		}
-		gs.servers.of[id] = &server{id: id, stored: r.Process, isStored: true, signature: r.Signature, compute: messages.Compute{
+		p := &server{id: id, stored: r.Process, isStored: true, serverConnection: serverConnection{signature: r.Signature}, compute: messages.Compute{
 			FleetID: r.Fleet, Name: r.Compute, Location: r.Location, IPAddress: r.IPAddress, DNSName: r.DNSName, Host: r.Host,
 		}}
+		gs.servers.add(p)
 		if g := r.Process.GameSession; g != "" && !r.Host {
-			gs.servers.hosts[g] = gs.servers.of[id]
+			gs.servers.hosts[g] = p
 		}
 		return nil
 	})
-	slices.SortFunc(gs.servers.ended, func(a, b messages.ProcessID) int { return since[a].Compare(since[b]) })
+	slices.SortFunc(ended, func(a, b messages.ProcessID) int {
+		return cmp.Or(since[a].Compare(since[b]), strings.Compare(a.String(), b.String()))
+	})
+	for _, id := range ended {
+		for _, old := range gs.servers.ended.add(id) {
+			gs.restored.orphans = append(gs.restored.orphans, store.Delete(store.Process, processKey(old).ID))
+		}
+	}
 	return err
 }
 

@@ -167,7 +167,8 @@ func (a *Actor) onPlayerStored(m playerStored) {
 		a.note(s.player, kind, "")
 	}
 	m.reply(messages.None{}, m.err)
-	if s != nil && m.err != nil && s.view.state() == messages.PlayerSessionReserved && a.reservations == nil {
+	if s != nil && m.err != nil && s.view.state() == messages.PlayerSessionReserved {
+		a.reservations.Stop()
 		a.onReservationsDue() // its time may be over, and the timer has left it out
 	}
 	if a.endWhenEmpty {

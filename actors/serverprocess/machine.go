@@ -100,7 +100,8 @@ type Machine struct {
 	refreshed time.Time // last RefreshConnection
 	pushed    bool      // CreateGameSession was sent on the current connection, or need not be sent again
 	again     bool      // CreateGameSession has been sent twice
-	asked     bool      // the process has sent a request about its game session
+	unstored  bool      // the game session is not durable yet, so the process is not told about it
+	asked     bool      // the process has its game session: it has sent a request about it, or the push has arrived
 	told      bool      // TerminateProcess was sent on the current connection
 }
 
@@ -134,7 +135,7 @@ func (m *Machine) Open() bool {
 		return false
 	}
 	m.open = true
-	if m.GameSession != "" && m.State == Hosting && !m.Active && !m.asked && !m.again {
+	if m.pushed && m.State == Hosting && !m.Active && !m.asked && !m.again {
 		m.pushed, m.again = false, true // it may be lost with the earlier connection (SS-204)
 	}
 	m.told = m.State != Terminating
@@ -196,7 +197,7 @@ func (m *Machine) pending() (all []Effect) {
 	if !m.open || !m.beat {
 		return nil
 	}
-	if m.State == Hosting && !m.pushed {
+	if m.State == Hosting && !m.pushed && !m.unstored {
 		m.pushed = true
 		all = append(all, PushCreate{m.GameSession})
 	}
@@ -207,21 +208,39 @@ func (m *Machine) pending() (all []Effect) {
 	return all
 }
 
-// Host gives the process a game session that it must activate within limit. It returns nil if the process is not Free.
-func (m *Machine) Host(id messages.GameSessionID, limit time.Duration, now time.Time) []Effect {
+// Host gives the process a game session that it must activate within limit. It returns false if the process is not Free.
+// The process is told once Hosts has been called.
+func (m *Machine) Host(id messages.GameSessionID, limit time.Duration, now time.Time) bool {
 	if !m.Free() {
-		return nil
+		return false
 	}
-	m.State, m.GameSession, m.ActivateBy = Hosting, id, now.Add(limit)
+	m.State, m.GameSession, m.ActivateBy, m.unstored = Hosting, id, now.Add(limit), true
+	return true
+}
+
+// Hosts says that the game session of Host is durable.
+func (m *Machine) Hosts() []Effect {
+	m.unstored = false
 	return m.pending()
 }
 
-// Unhost takes back a game session of which the process was not told. The effects of Host must not have been carried out.
-func (m *Machine) Unhost() {
-	if m.State == Hosting && !m.Active {
-		m.State, m.GameSession, m.ActivateBy, m.pushed = Ready, "", time.Time{}, false
+// Unhost takes back a game session of which the process was not told. It returns false if Hosts has been called.
+func (m *Machine) Unhost() bool {
+	if !m.unstored {
+		return false
 	}
+	m.unstored = false
+	if m.State == Hosting {
+		m.State, m.GameSession, m.ActivateBy = Ready, "", time.Time{}
+	}
+	return true
 }
+
+// Unstored reports whether the process has a game session that is not durable yet.
+func (m *Machine) Unstored() bool { return m.unstored }
+
+// Arrived says that the process has got CreateGameSession.
+func (m *Machine) Arrived() { m.asked = true }
 
 // about checks a request about a game session.
 func (m *Machine) about(id messages.GameSessionID) Refused {
@@ -230,7 +249,7 @@ func (m *Machine) about(id messages.GameSessionID) Refused {
 		return Gone
 	case m.State == Connected:
 		return WrongState
-	case m.GameSession == "" || id != m.GameSession:
+	case m.GameSession == "" || id != m.GameSession || m.unstored:
 		return UnknownGame
 	}
 	m.asked = true

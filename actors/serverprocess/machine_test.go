@@ -61,11 +61,20 @@ func (s *script) ready() *script {
 // hosts gives it a game session, which it activates.
 func (s *script) hosts() *script {
 	s.Helper()
-	s.ready().does(s.m.Host(game, 5*time.Minute, s.now), PushCreate{game})
+	s.ready().does(s.host(5*time.Minute), PushCreate{game})
 	r, effects := s.m.ActivateGame(game, s.now)
 	s.refused(r, Accepted)
 	s.does(effects, Activated{game})
 	return s
+}
+
+// host gives the process a game session that is durable at once.
+func (s *script) host(limit time.Duration) []Effect {
+	s.Helper()
+	if !s.m.Host(game, limit, s.now) {
+		s.Error("the process takes no game session")
+	}
+	return s.m.Hosts()
 }
 
 // due fails unless the next Tick is due at a time. It returns its effects.
@@ -91,7 +100,7 @@ func TestAProcessBecomesReady(t *testing.T) {
 	s.refused(s.m.Activate(7777, []string{"/log"}, s.now), Accepted)
 	s.refused(s.m.Activate(7777, nil, s.now), Accepted)
 	s.refused(s.m.Activate(7778, nil, s.now), WrongState)
-	if s.m.Free() || s.m.Host(game, time.Minute, s.now) != nil || s.m.Port != 7777 || s.m.LogPaths[0] != "/log" {
+	if s.m.Free() || s.m.Host(game, time.Minute, s.now) || s.m.Port != 7777 || s.m.LogPaths[0] != "/log" {
 		t.Errorf("%+v", s.m)
 	}
 	s.at(1).beat(false)
@@ -104,7 +113,7 @@ func TestAProcessBecomesReady(t *testing.T) {
 		t.Error("a process without a connection is free")
 	}
 	s.m.Open()
-	s.does(s.m.Host(game, time.Minute, s.now), PushCreate{game})
+	s.does(s.host(time.Minute), PushCreate{game})
 	if s.m.Free() { // SS-19
 		t.Error("a process that hosts is free")
 	}
@@ -116,7 +125,7 @@ func TestReadyTimeout(t *testing.T) { play(t).due(300, Ended{"", EventReadyTimeo
 // SS-20, SS-117, SS-118.
 func TestActivation(t *testing.T) {
 	s := play(t).ready()
-	s.does(s.m.Host(game, 100*time.Second, s.now), PushCreate{game})
+	s.does(s.host(100*time.Second), PushCreate{game})
 	r, _ := s.m.ActivateGame("gs-2", s.now)
 	s.refused(r, UnknownGame)
 	s.at(60).beat(true)
@@ -128,7 +137,7 @@ func TestActivation(t *testing.T) {
 	s.due(400, Ended{game, EventForced, true})
 
 	s = play(t).ready()
-	s.m.Host(game, 100*time.Second, s.now)
+	s.host(100 * time.Second)
 	r, effects := s.m.ActivateGame(game, in(100)) // before the Tick
 	s.refused(r, GameIsOver)
 	s.does(effects)
@@ -195,7 +204,7 @@ func TestSilenceAfterARefresh(t *testing.T) {
 	}
 	s.due(500, Ended{game, EventCrashed, true})
 	s = play(t).ready()
-	s.m.Host(game, time.Minute, s.now)
+	s.host(time.Minute)
 	if s.m.MayRefresh() {
 		t.Error("may refresh while a game session waits for its activation")
 	}
@@ -224,7 +233,7 @@ func TestEnds(t *testing.T) {
 // SS-204, SS-205, SS-111: what a lost connection may have swallowed is sent again after the next heartbeat.
 func TestPushesOfALostConnection(t *testing.T) {
 	s := play(t).ready()
-	s.m.Host(game, time.Minute, s.now)
+	s.host(time.Minute)
 	s.m.Close()
 	s.m.Open()
 	s.at(10).beat(true, PushCreate{game})
@@ -233,8 +242,15 @@ func TestPushesOfALostConnection(t *testing.T) {
 	s.at(20).beat(true) // once
 
 	s = play(t).ready()
-	s.m.Host(game, time.Minute, s.now)
+	s.host(time.Minute)
 	s.refused(s.m.About(game), Accepted) // it has the game session
+	s.m.Close()
+	s.m.Open()
+	s.at(10).beat(true)
+
+	s = play(t).ready()
+	s.host(time.Minute)
+	s.m.Arrived()
 	s.m.Close()
 	s.m.Open()
 	s.at(10).beat(true)
@@ -246,6 +262,44 @@ func TestPushesOfALostConnection(t *testing.T) {
 	s.m.Open()
 	s.beat(true, PushTerminate{in(300)})
 	s.beat(true)
+}
+
+// A process is not told about a game session that is not durable yet, whatever its connection does meanwhile.
+func TestAGameSessionThatIsNotDurable(t *testing.T) {
+	s := play(t).ready()
+	if !s.m.Host(game, time.Minute, s.now) || s.m.Host(game, time.Minute, s.now) {
+		t.Error("it takes one")
+	}
+	s.beat(true)
+	s.m.Close()
+	s.m.Open()
+	s.beat(true)
+	s.refused(s.m.About(game), UnknownGame)
+	s.does(s.m.Hosts(), PushCreate{game})
+	s.m.Close()
+	s.m.Open() // as for the first time
+	s.beat(true, PushCreate{game})
+	if s.m.Unhost() {
+		t.Error("taken back from a process that was told")
+	}
+
+	s = play(t).ready()
+	s.m.Host(game, time.Minute, s.now)
+	s.m.Close()
+	s.does(s.m.Hosts())
+	s.m.Open()
+	s.beat(true, PushCreate{game})
+
+	s = play(t).ready()
+	s.m.Host(game, time.Minute, s.now)
+	s.does(s.m.Terminate(s.now, Grace), PushTerminate{in(300)})
+	s.does(s.m.Hosts())
+
+	s = play(t).ready()
+	s.m.Host(game, time.Minute, s.now)
+	if !s.m.Unhost() || s.m.Unhost() || !s.m.Free() {
+		t.Errorf("%+v", s.m)
+	}
 }
 
 // SS-34, SS-112: after a restart of the host, a process has its state and a new allowance.
@@ -302,6 +356,9 @@ func TestAnyOrder(t *testing.T) {
 		now, m, ended, trail := start, New(start), 0, ""
 		for range 60 {
 			before := m.State
+			if m.Unstored() {
+				before = min(before, Ready) // it may be taken back
+			}
 			now = now.Add(time.Duration(r.IntN(90_000)) * time.Millisecond)
 			var effects []Effect
 			step := r.IntN(11)
@@ -315,7 +372,11 @@ func TestAnyOrder(t *testing.T) {
 			case 3, 4:
 				_, effects = m.Heartbeat(r.IntN(3) > 0, now)
 			case 5:
-				effects = m.Host(game, time.Minute, now)
+				if !m.Host(game, time.Minute, now) && r.IntN(4) == 0 {
+					m.Unhost()
+				} else if m.Unstored() && r.IntN(2) == 0 {
+					effects = m.Hosts()
+				}
 			case 6:
 				_, effects = m.ActivateGame(game, now)
 			case 7:
@@ -340,8 +401,13 @@ func TestAnyOrder(t *testing.T) {
 			}
 			trail += fmt.Sprint(" ", step)
 			for _, e := range effects {
-				if _, is := e.(Ended); is {
+				switch e.(type) {
+				case Ended:
 					ended++
+				case PushCreate:
+					if m.Unstored() || m.State != Hosting {
+						t.Fatalf("seed %d: %+v is told too early, after%s", seed, m, trail)
+					}
 				}
 			}
 			if m.State < before || ended > 1 || ended == 1 != (m.State == Terminated) || m.State == Hosting && m.GameSession == "" {

@@ -73,7 +73,8 @@ const (
 	pushMax       = 10 * time.Second       // from CreateGameSession until the push
 	backSDK       = 3 * time.Minute        // the SDK for Go gives up after 184 s
 	aboutServer   = 500 * time.Microsecond // estimated time to connect one and make it ready
-	serverPlaces  = "custom-bench"         // location of the compute
+	serverPlaces  = "custom-bench"         // location of the computes
+	computeMax    = 1000                   // processes of a compute: the host takes no more
 )
 
 func aServerEach(p Params) int { return p.Servers }
@@ -85,15 +86,16 @@ func serversLast(p Params) time.Duration {
 	return p.lasts() + time.Duration(max(p.Servers, p.calls()))*aboutServer
 }
 
-// gameServers are the processes of one compute.
+// gameServers are the processes of a fleet, of as many computes as they need.
 type gameServers struct {
 	r    *run
 	proc *server.Process
 	api  *server.API
 	url  string // of the endpoint
 
-	fleet, token string
-	started      func(p *sdkclient.Process, g sdkclient.GameSession) // nil: it activates the game session
+	fleet   string
+	tokens  []string // of its computes
+	started func(p *sdkclient.Process, g sdkclient.GameSession) // nil: it activates the game session
 
 	mu  sync.Mutex // guards all while they connect
 	all []*sdkclient.Process
@@ -133,7 +135,7 @@ func freeAddress() (string, error) {
 	return ln.Addr().String(), ln.Close()
 }
 
-// prepare makes the fleet and its compute.
+// prepare makes the fleet.
 func (g *gameServers) prepare(ctx context.Context) error {
 	g.api = g.proc.API(callers)
 	type location struct{ Location string }
@@ -148,12 +150,20 @@ func (g *gameServers) prepare(ctx context.Context) error {
 		return err
 	}
 	g.fleet = made.FleetAttributes.FleetId
-	if err := g.api.Call(ctx, "RegisterCompute", struct{ FleetId, ComputeName, Location, IpAddress string }{g.fleet, "bench", serverPlaces, "127.0.0.1"}, new(struct{})); err != nil {
+	return nil
+}
+
+func computeName(i int) string { return fmt.Sprintf("bench-%d", i) }
+
+// addCompute registers another compute.
+func (g *gameServers) addCompute(ctx context.Context) error {
+	name := computeName(len(g.tokens))
+	if err := g.api.Call(ctx, "RegisterCompute", struct{ FleetId, ComputeName, Location, IpAddress string }{g.fleet, name, serverPlaces, "127.0.0.1"}, new(struct{})); err != nil {
 		return err
 	}
 	var auth struct{ AuthToken string }
-	err := g.api.Call(ctx, "GetComputeAuthToken", struct{ FleetId, ComputeName string }{g.fleet, "bench"}, &auth)
-	g.token = auth.AuthToken
+	err := g.api.Call(ctx, "GetComputeAuthToken", struct{ FleetId, ComputeName string }{g.fleet, name}, &auth)
+	g.tokens = append(g.tokens, auth.AuthToken)
 	return err
 }
 
@@ -173,10 +183,15 @@ func (g *gameServers) end() error {
 
 // connect connects n processes. took has the time of each handshake.
 func (g *gameServers) connect(ctx context.Context, n int, took *loadgen.Histogram) error {
+	for len(g.tokens)*computeMax < n {
+		if err := g.addCompute(ctx); err != nil {
+			return err
+		}
+	}
 	return atOnce(ctx, n, func(ctx context.Context, i int) error {
 		begun := time.Now()
 		p, err := sdkclient.Init(ctx, sdkclient.Options{
-			URL: g.url, ProcessID: fmt.Sprintf("process-%d", i), HostID: "bench", FleetID: g.fleet, AuthToken: g.token,
+			URL: g.url, ProcessID: fmt.Sprintf("process-%d", i), HostID: computeName(i / computeMax), FleetID: g.fleet, AuthToken: g.tokens[i/computeMax],
 			Handlers: sdkclient.Handlers{OnHealthCheck: func() bool { return true }, OnStartGameSession: g.start},
 		})
 		if err != nil {

@@ -124,6 +124,7 @@ type Set struct {
 	APIErrors        atomic.Int64          `metric:"troupe_api_errors_total" help:"Service API requests answered with an error."`
 	APILatency       Histograms            `metric:"troupe_api_operation_seconds" label:"operation" help:"Time to answer service API requests, by operation; none: the request names no operation of the API."`
 	APIFailures      Pairs                 `metric:"troupe_api_operation_errors_total" label:"operation,type" help:"Service API requests answered with an error, by operation and type of the error."`
+	ServersClosed    Vec[ServerClose]      `metric:"troupe_server_connections_closed_total" label:"reason" help:"Connections of processes that speak the Server SDK which the host closed because of what came on them, by reason."`
 	MailboxOverflow  atomic.Int64          `metric:"troupe_mailbox_overflows_total" help:"Messages refused because a game session's mailbox was full."`
 
 	StoreCommits      atomic.Int64      `metric:"troupe_store_commits_total" help:"Commits made durable."`
@@ -141,6 +142,12 @@ type Set struct {
 	Draining          atomic.Int64      `metric:"troupe_draining" help:"1 while the host drains, else 0; it waits for troupe_game_sessions and troupe_players."`
 	Events            Vec[EventOutcome] `metric:"troupe_events_total" label:"outcome" help:"Attempts to deliver an event to a sink, by outcome; failed attempts are repeated."`
 	EventsWaiting     atomic.Int64      `metric:"troupe_events_waiting" help:"Events queued for delivery to sinks; more may wait in the store."`
+
+	Servers              Vec[ServerState]   `metric:"troupe_server_processes" label:"state" help:"Processes that speak the Server SDK and have not ended, by state, with and without a connection."`
+	ServersLaunched      atomic.Int64       `metric:"troupe_server_processes_launched" help:"Game servers that this host has started and that run."`
+	ServersEnded         Vec[ServerEnd]     `metric:"troupe_server_processes_ended_total" label:"how" help:"Processes that speak the Server SDK and have ended, by how; dropped: what it was for is over; not_activated: it had no connection any more."`
+	ServerRefused        Vec[ServerRefusal] `metric:"troupe_server_handshakes_refused_total" label:"reason" help:"Handshakes of processes that speak the Server SDK which were refused, by reason."`
+	ServerPushesRepeated atomic.Int64       `metric:"troupe_server_pushes_repeated_total" help:"Results of backfills that are sent to a process again, because its connection ended before it had confirmed them."`
 
 	PeerCalls    Pairs            `metric:"troupe_cluster_peer_calls_total" label:"method,outcome" help:"Calls to other nodes of the cluster, by request and outcome; error: the node refused the request."`
 	PeerLatency  Histogram        `metric:"troupe_cluster_peer_seconds" help:"Time to call another node of the cluster, whatever the outcome."`

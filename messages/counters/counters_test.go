@@ -27,6 +27,9 @@ func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, StoreBusy, StoreFailed)
 	check(t, EventDelivered, EventDropped)
 	check(t, PeerCertificate, PeerFull)
+	check(t, ServerState(1), ServerState(4))
+	check(t, ServerLeft, ServerNotActivated)
+	check(t, ServerMalformed, ServerLate)
 }
 
 func check[L Label](t *testing.T, first, last L) {

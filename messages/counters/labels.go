@@ -318,3 +318,72 @@ var fenceNames = []string{"term", "incarnation"}
 
 // String returns the label value.
 func (f Fence) String() string { return name(f, fenceNames) }
+
+// ServerState is the state of a process that speaks the Server SDK: a serverprocess.State that is not Terminated.
+type ServerState uint8
+
+var serverStateNames = []string{"connected", "ready", "hosting", "terminating"}
+
+// String returns the label value.
+func (s ServerState) String() string { return name(s, serverStateNames) }
+
+// ServerEnd is how a process that speaks the Server SDK has ended.
+type ServerEnd uint8
+
+// Values of ServerEnd.
+const (
+	ServerLeft         ServerEnd = iota + 1 // it has said so
+	ServerForced                            // it did not end within its grace
+	ServerCrashed                           // no heartbeats, or another process has its port
+	ServerUnhealthy                         // false or missed heartbeats
+	ServerNotReady                          // connected for too long without being ready
+	ServerDropped                           // its compute, fleet or game session has ended, or it has exited
+	ServerNotActivated                      // it was not ready when its connection ended
+)
+
+var serverEndNames = []string{"left", "forced", "crashed", "unhealthy", "not_ready", "dropped", "not_activated"}
+
+// String returns the label value.
+func (e ServerEnd) String() string { return name(e, serverEndNames) }
+
+// ServerRefusal is the reason why a handshake of a process that speaks the Server SDK was refused.
+type ServerRefusal uint8
+
+// Values of ServerRefusal.
+const (
+	ServerMalformed      ServerRefusal = iota + 1 // not a handshake of the Server SDK
+	ServerUnknownCompute                          // the fleet or the compute is not registered
+	ServerNotLaunched                             // the compute is a host, which has not started the process
+	ServerUsedUp                                  // the process id was used before
+	ServerSignature                               // not valid, or of an unknown key
+	ServerToken                                   // wrong or expired
+	ServerDraining                                // the host shuts down
+	ServerComputeFull                             // the compute has as many processes as it may
+	ServerHostFull                                // the host has as many processes or connections as it may
+	ServerLate                                    // the host did not decide in time
+)
+
+var serverRefusalNames = []string{
+	"malformed", "unknown_compute", "not_launched", "used_up", "signature", "token", "draining", "compute_full", "host_full", "late",
+}
+
+// String returns the label value.
+func (r ServerRefusal) String() string { return name(r, serverRefusalNames) }
+
+// ServerClose is the reason why the host closed the connection of a process that speaks the Server SDK.
+type ServerClose uint8
+
+// Values of ServerClose.
+const (
+	ServerClosedMalformed ServerClose = iota + 1 // a breach of RFC 6455, or a binary message
+	ServerClosedTooLarge                         // a message over the limit
+	ServerClosedTooFast                          // messages that come much too fast
+	ServerClosedTooSlow                          // a message that was not complete in time
+	ServerClosedMemory                           // the messages of all connections take too much memory
+	ServerClosedDeaf                             // it does not read, or answers no ping
+)
+
+var serverCloseNames = []string{"malformed", "too_large", "too_fast", "too_slow", "memory", "deaf"}
+
+// String returns the label value.
+func (c ServerClose) String() string { return name(c, serverCloseNames) }

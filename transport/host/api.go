@@ -56,7 +56,7 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
-	if err := h.startServerSDK(o, scheme, public, conns); err != nil {
+	if err := h.startServerSDK(o, scheme, public, proxies); err != nil {
 		return err
 	}
 	api, err := serviceapi.New(serviceapi.Options{

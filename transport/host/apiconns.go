@@ -16,7 +16,7 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// Limits on the connections of the service API. They leave enough file descriptors for the players.
+// Limits on the connections of a listener of HTTP requests. They leave enough file descriptors for the players.
 const (
 	apiConnectionsMax          = 1024
 	apiConnectionsPerSourceMax = apiConnectionsMax / 4
@@ -25,9 +25,9 @@ const (
 	proxyHeaderTime = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
 )
 
-// apiConns is the listener of the service API. When one address, or the listener as a whole, has too many
-// connections, the host closes the connection that has waited longest for its peer. Such a connection is
-// idle, or its peer is slow to send a request or to read a response. Connections with a request in progress
+// apiConns is the listener of the service API, or of the Server SDK's own address. When one address, or the listener
+// as a whole, has too many connections, the host closes the connection that has waited longest for its peer. Such a
+// connection is idle, or its peer is slow to send a request or to read a response. Connections with a request in progress
 // are never closed for this. If there are only such connections, the new connection goes into the reserve.
 type apiConns struct {
 	net.Listener

@@ -63,7 +63,7 @@ type API struct {
 	// traffic.
 	Insecure bool `config:"insecure" level:"common"`
 	// Proxies are addresses and networks of proxies that report their clients, either by a PROXY protocol v2
-	// header or by the last address in X-Forwarded-For.
+	// header or by the last address in X-Forwarded-For. They are also those of serverSDK.addr.
 	Proxies []string `config:"proxies" level:"common"`
 }
 

@@ -262,17 +262,11 @@ func (h *Host) closeActors() {
 func (h *Host) closeParts(reason messages.CloseReason) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	var sdk sync.WaitGroup
+	sdk.Go(h.closeServerSDK)
 	_ = h.listeners.stopAccepting(ctx)
-	if h.sdkHTTP != nil {
-		h.sdkHTTP.Close()
-	}
-	if h.sdkAddr != nil {
-		h.sdkAddr.Close()
-	}
-	if h.sdk != nil {
-		h.sdk.Close()
-	}
 	h.listeners.closeAll(ctx, reason)
+	sdk.Wait()
 	if h.node != nil {
 		h.node.leave()
 	}

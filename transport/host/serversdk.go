@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"troupe/actors"
-	"troupe/actors/fleet"
-	"troupe/messages"
+	"troupe/transport"
 	"troupe/transport/awswire"
 	"troupe/transport/serversdk/endpoint"
 )
@@ -17,26 +15,18 @@ import (
 // serverSDKPath is the path of the Server SDK's endpoint on the service API's address.
 const serverSDKPath = "/server-sdk"
 
-// processes is the Backend of the Server SDK's endpoint: processes belong to this host, and the rest to the cluster.
-type processes struct {
-	messages.Doer
-	system *actors.System
-}
-
-// Call implements endpoint.Backend.
-func (p processes) Call(c messages.ProcessCall, reply func(any, error)) {
-	p.system.Send(fleet.ProcessCall{ProcessCall: c}, reply)
-}
-
 // startServerSDK makes the endpoint and, if it has an address of its own, opens that. scheme and public are those of the
 // service API.
-func (h *Host) startServerSDK(o Options, scheme, public string, conns *apiConns) (err error) {
+func (h *Host) startServerSDK(o Options, scheme, public string, proxies transport.Proxies) (err error) {
 	c := &o.Config
 	url := strings.Replace(scheme, "http", "ws", 1) + "://" + public + serverSDKPath
+	var conns *apiConns
 	if c.ServerSDK.Addr != "" {
 		if h.sdkAddr, err = o.listen(c.ServerSDK.Addr); err != nil {
 			return fmt.Errorf("host: serverSDK.addr: %w", err)
 		}
+		conns = newAPIConns(h.sdkAddr, proxies)
+		h.sdkAddr = conns
 		if c.API.TLS {
 			h.sdkAddr = tls.NewListener(h.sdkAddr, h.listeners.certs.ServerConfig())
 		}
@@ -47,16 +37,34 @@ func (h *Host) startServerSDK(o Options, scheme, public string, conns *apiConns)
 		url = strings.Replace(scheme, "http", "ws", 1) + "://" + own
 	}
 	h.addrs.ServerSDK = cmp.Or(c.ServerSDK.URL, url)
+	backend := processes{Doer: h.Doer(), system: h.system}
+	if n := h.node; n != nil {
+		backend.latest = &latest{synced: n.Synced, ctx: n.ctx, work: &n.work}
+	}
 	h.sdk = endpoint.New(endpoint.Options{
-		Backend: processes{h.Doer(), h.system}, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log,
-		Secret: h.reloads.secretOf, Taken: conns.release,
+		Backend: backend, URL: h.addrs.ServerSDK, HostURL: h.ownServerSDK(c), Account: c.Account, Region: c.Region, Log: o.Log, Counters: h.count,
+		Secret: h.reloads.secretOf, Taken: releaseAPIConn,
 	})
 	if h.sdkAddr != nil {
-		h.sdkHTTP = newAPIServer(h.sdk)
+		h.sdkHTTP = newAPIServer(conns.handler(h.sdk))
+		h.sdkHTTP.ConnContext = conns.remember
 		h.sdkHTTP.ErrorLog = listenerLog(o.Log, "server-sdk")
 		h.serving.Go(func() { h.served("server-sdk", h.sdkHTTP.Serve(h.sdkAddr), o.OnFailure) })
 	}
 	return nil
+}
+
+// closeServerSDK ends the connections of processes. Until they have ended, handshakes are refused with 503.
+func (h *Host) closeServerSDK() {
+	if h.sdk != nil {
+		h.sdk.Close()
+	}
+	if h.sdkHTTP != nil {
+		h.sdkHTTP.Close()
+	}
+	if h.sdkAddr != nil {
+		h.sdkAddr.Close()
+	}
 }
 
 // serverSDKPages adds the endpoint to pages. It serves the path with and without a trailing slash, and never redirects.
@@ -70,12 +78,12 @@ func (h *Host) serverSDKPages(next http.Handler) http.Handler {
 	})
 }
 
-// release says that a connection is no longer one of the service API.
-func (l *apiConns) release(r *http.Request) {
+// releaseAPIConn says that a connection is one of a process from now on. The limits of its listener are for handshakes.
+func releaseAPIConn(r *http.Request) {
 	if c, ok := r.Context().Value(apiConnKey{}).(*apiConn); ok {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.forget(c)
+		c.l.mu.Lock()
+		defer c.l.mu.Unlock()
+		c.l.forget(c)
 	}
 }
 

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/actorstest/assert"
+	"troupe/actors/cluster/clustertest"
 	"troupe/messages"
 	"troupe/transport/sdkclient"
 )
@@ -58,5 +61,79 @@ func TestProcessesOfACluster(t *testing.T) {
 		}
 		assert.Equal(c, "processes with a game session", len(ports), 3)
 		c.refused(1, messages.FleetCapacityExceeded, messages.CreateGameSession{FleetID: fleet, MaxPlayers: 2})
+	})
+}
+
+// A compute and its token are known at all hosts as soon as one of them has answered.
+func TestAFreshTokenIsKnownEverywhereAtOnce(t *testing.T) {
+	clustered(t, 3, func(c *hosts) {
+		asked(c, 0, messages.CreateLocation{Location: messages.Location{Name: "custom-lan"}})
+		fleet := asked(c, 0, messages.CreateFleet{Anywhere: true, Locations: []string{"custom-lan"}}).ID
+		time.Sleep(time.Second)
+		for at := range c.all {
+			for _, anew := range []bool{true, false} {
+				box := fmt.Sprint("box-", at)
+				asker := (at + 1) % 3
+				if anew {
+					c.clients[at].SetFaults(clustertest.Faults{Delay: 200 * time.Millisecond})
+					asked(c, asker, messages.RegisterCompute{Compute: messages.Compute{FleetID: fleet, Name: box, Location: "custom-lan", IPAddress: "10.1.2.3"}})
+				} else {
+					time.Sleep(16 * time.Minute) // after which there is another token
+					c.clients[at].SetFaults(clustertest.Faults{Delay: 200 * time.Millisecond})
+				}
+				token := asked(c, asker, messages.AuthorizeCompute{FleetID: fleet, Name: box}).Token
+				p, err := sdkclient.Init(c.Context(), sdkclient.Options{
+					URL: c.all[at].Addrs().ServerSDK, ProcessID: fmt.Sprint("p", anew), HostID: box, FleetID: string(fleet), AuthToken: token,
+					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+						return c.all[at].net.DialContext(ctx, network, address)
+					},
+				})
+				if err != nil {
+					c.Fatal(err)
+				}
+				assert.Equal(c, "attempts", p.Stats().Attempts, 1)
+				p.Destroy()
+				p.Wait()
+				c.clients[at].SetFaults(clustertest.Faults{})
+			}
+		}
+	})
+}
+
+// However many ask for the latest, there are ten reads in a second, and each caller is served by one that began after it asked.
+func TestManyAskForTheLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		var reads []time.Time
+		l := &latest{ctx: ctx, work: &work, synced: func(context.Context) error {
+			reads = append(reads, time.Now())
+			time.Sleep(10 * time.Millisecond)
+			return nil
+		}}
+		served := 0
+		for range 1100 {
+			at := time.Now()
+			l.then(func(err error) {
+				if served++; err != nil || reads[len(reads)-1].Before(at) {
+					t.Error(err, served)
+				}
+			})
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if served != 1100 || len(reads) != 11 {
+			t.Errorf("%d served with %d reads", served, len(reads))
+		}
+		at := time.Now()
+		l.then(func(error) { served++ })
+		synctest.Wait()
+		time.Sleep(10 * time.Millisecond)
+		synctest.Wait()
+		if served != 1101 || time.Since(at) != 10*time.Millisecond {
+			t.Errorf("%d after %v", served, time.Since(at))
+		}
+		cancel()
+		work.Wait()
 	})
 }

@@ -96,7 +96,7 @@ func (p *Process) write(ctx context.Context, frame []byte) error {
 	if p.rules.goTransport {
 		return p.writeGo(ctx, frame)
 	}
-	return p.writeCpp(ctx, frame)
+	return p.writePlain(ctx, frame)
 }
 
 // unanswered counts a request without an answer. After two of them the SDKs replace the connection: Go with the same URL,
@@ -119,12 +119,8 @@ func (p *Process) unanswered() {
 			l.redundant, p.up = true, false
 			t := p.target
 			p.mu.Unlock()
-			l.end(true)
-			if err := p.connectCpp(p.newTarget(t.endpoint, t.token, nil)); err != nil {
-				p.mu.Lock()
-				p.lost = true
-				p.mu.Unlock()
-			}
+			l.end(goingAway)
+			_ = p.connectPlain(p.newTarget(t.endpoint, t.token, nil))
 		}
 		p.mu.Lock()
 		p.replacing = false

@@ -26,6 +26,7 @@ type endpoint struct {
 
 	mu         sync.Mutex
 	status     int                                                              // of handshakes that are refused; 0: accept
+	takes      time.Duration                                                    // until a handshake is answered
 	answer     func(conn int, action, id string, frame map[string]any) []string // nil: 200
 	handshakes []handshake
 	frames     []frame
@@ -91,8 +92,9 @@ func (e *endpoint) since() time.Duration { return time.Since(e.start).Round(time
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.handshakes = append(e.handshakes, handshake{e.since(), r.URL.Path, r.URL.RawQuery, r.URL.Query(), r.UserAgent()})
-	status, n := e.status, len(e.conns)
+	status, n, takes := e.status, len(e.conns), e.takes
 	e.mu.Unlock()
+	time.Sleep(takes)
 	if status != 0 {
 		http.Error(w, "refused", status)
 		return

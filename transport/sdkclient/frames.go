@@ -141,6 +141,9 @@ func (p *Process) onCreate(g GameSession) {
 
 func (p *Process) onTerminate(at time.Time) {
 	if !p.rules.goTransport && !p.isReady() {
+		if p.rules.terminateNeedsReady {
+			p.violate("TerminateProcess before the process is ready")
+		}
 		return
 	}
 	if f := p.o.Handlers.OnProcessTerminate; f != nil {

@@ -33,7 +33,7 @@ func (p *Process) connectGo(t target) error {
 		return err
 	}
 	err = p.sleep(p.ctx, p.o.Timing.Flush)
-	old.end(false)
+	old.end(0)
 	return err
 }
 
@@ -70,7 +70,7 @@ func (p *Process) closedGo(l *link, code int) {
 	heed := !l.redundant && !connecting
 	p.mu.Unlock()
 	if code != 0 && current != l {
-		current.end(false)
+		current.end(0)
 	}
 	if heed && p.ctx.Err() == nil {
 		_ = p.reconnectGo()

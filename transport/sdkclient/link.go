@@ -27,6 +27,7 @@ type link struct {
 const (
 	frameMax     = 2 << 20 // of the host: 1 MB is legal
 	writeTimeout = 10 * time.Second
+	normal       = 1000
 	goingAway    = 1001
 )
 
@@ -58,10 +59,7 @@ func (p *Process) dial(t target) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := time.Hour // Go has none of its own
-	if !p.rules.goTransport {
-		limit = 20 * time.Second
-	}
+	limit := p.rules.handshakeTimeout
 	ctx, cancel := context.WithTimeout(p.ctx, limit)
 	defer cancel()
 	conn, err := p.open(ctx, at)
@@ -114,10 +112,10 @@ func (p *Process) open(ctx context.Context, at *url.URL) (net.Conn, error) {
 	if config.ServerName == "" {
 		config.ServerName = at.Hostname()
 	}
-	if !p.rules.goTransport {
+	if p.rules.tls12 {
 		config.MaxVersion = tls.VersionTLS12
-		config.InsecureSkipVerify = true //nolint:gosec // as the SDK for C++
 	}
+	config.InsecureSkipVerify = config.InsecureSkipVerify || p.rules.unverified //nolint:gosec // as the SDK for C++
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
@@ -149,7 +147,7 @@ func (p *Process) connect(t target) error {
 	if p.rules.goTransport {
 		return p.connectGo(t)
 	}
-	return p.connectCpp(t)
+	return p.connectPlain(t)
 }
 
 // write sends one text frame. The caller holds writing.
@@ -159,14 +157,19 @@ func (l *link) write(frame []byte) error {
 	}
 	_ = l.net.SetWriteDeadline(time.Now().Add(writeTimeout))
 	defer func() { _ = l.net.SetWriteDeadline(time.Time{}) }() // pongs come later
+	if l.p.rules.pings {
+		if err := l.ws.WritePing(nil); err != nil {
+			return err
+		}
+	}
 	return l.ws.WriteMessage(gws.OpcodeText, frame)
 }
 
-// end closes the connection, with 1001 or without a close frame.
-func (l *link) end(polite bool) {
-	if polite {
+// end closes the connection, with a code or, with 0, without a close frame.
+func (l *link) end(code uint16) {
+	if code != 0 {
 		_ = l.net.SetWriteDeadline(time.Now().Add(writeTimeout))
-		_ = l.ws.WriteClose(goingAway, nil)
+		_ = l.ws.WriteClose(code, nil)
 	}
 	_ = l.net.Close()
 }
@@ -184,6 +187,13 @@ func (h handler) OnPing(ws *gws.Conn, payload []byte) {
 	p.stats.Pings++
 	p.mu.Unlock()
 	_ = ws.WritePong(payload)
+}
+
+// OnPong implements gws.Event.
+func (h handler) OnPong(*gws.Conn, []byte) {
+	h.l.p.mu.Lock()
+	h.l.p.stats.Pongs++
+	h.l.p.mu.Unlock()
 }
 
 // OnMessage implements gws.Event.
@@ -213,6 +223,6 @@ func (h handler) OnClose(_ *gws.Conn, err error) {
 	if h.l.p.rules.goTransport {
 		h.l.p.closedGo(h.l, code)
 	} else {
-		h.l.p.closedCpp(h.l, code)
+		h.l.p.closedPlain(h.l, code)
 	}
 }

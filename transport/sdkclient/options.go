@@ -17,6 +17,7 @@ const (
 	Go56 Flavor = iota + 1
 	Go54
 	Cpp
+	CSharp
 )
 
 // String returns the name of the SDK.
@@ -28,6 +29,8 @@ func (f Flavor) String() string {
 		return "Go 5.4.0"
 	case Cpp:
 		return "C++ 5.4.0"
+	case CSharp:
+		return "C# 5.5.0"
 	}
 	return fmt.Sprintf("Flavor(%d)", int(f))
 }
@@ -117,23 +120,45 @@ func (t Timing) withDefaults() Timing {
 // rules are what differs between the SDKs.
 type rules struct {
 	version, language string
-	goTransport       bool            // sends wait while a connection is opened; see goconn.go. Otherwise cppconn.go.
+	goTransport       bool            // sends wait while a connection is opened; see goconn.go. Otherwise plainconn.go.
 	waits             []time.Duration // between the attempts of a series to connect, after instant refusals
+	handshakeTimeout  time.Duration   // of one attempt
 	readyTimeout      time.Duration   // of the answer to ActivateServerProcess; 0: CallTimeout
 	resends           int             // of a request without an answer, with the same RequestId
 	silentMax         int             // unanswered requests in a row before a new connection; 0: any number
 	healthy           bool            // without a callback
 	serialHealth      bool            // the interval begins after the answer
 	earlyRefresh      bool            // heeds RefreshConnection before it is ready
+	uuids             bool            // ids are UUIDs; otherwise 32 letters and digits
+	slash             bool            // the path of the endpoint gets a slash at its end
+	tls12, unverified bool            // it speaks TLS 1.2 only; it verifies no certificate
+	closeCode         uint16          // of a connection that it closes; 0: without a close frame
+
+	// Of plainconn.go.
+	sendFor, sendEvery  time.Duration // for how long a send waits for a connection, and how often it looks
+	final               bool          // a close frame with 1000 or 1001, and the end of a series, are final; otherwise the next send connects
+	newTokens           bool          // each reconnect has a new IdempotencyToken
+	keepsOld            bool          // it leaves a superseded connection to the host
+	pings               bool          // before each send
+	terminateNeedsReady bool          // it fails at TerminateProcess before it is ready
 }
 
 var (
 	goWaits  = []time.Duration{8 * time.Second, 16 * time.Second, 32 * time.Second, 32 * time.Second, 32 * time.Second, 32 * time.Second, 32 * time.Second}
 	cppWaits = []time.Duration{4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, 32 * time.Second, 32 * time.Second}
+	csWaits  = append(cppWaits[:6:6], 32*time.Second)
 
 	rulesOf = map[Flavor]*rules{
-		Go56: {version: "5.6.0", language: "Go", goTransport: true, waits: goWaits, readyTimeout: 6 * time.Second, silentMax: 2, earlyRefresh: true},
-		Go54: {version: "5.4.0", language: "Go", goTransport: true, waits: goWaits, readyTimeout: 6 * time.Second, earlyRefresh: true},
-		Cpp:  {version: "5.4.0", language: "Cpp", waits: cppWaits, resends: 5, silentMax: 2, healthy: true, serialHealth: true},
+		Go56: {version: "5.6.0", language: "Go", goTransport: true, waits: goWaits, handshakeTimeout: time.Hour, readyTimeout: 6 * time.Second, silentMax: 2, earlyRefresh: true, uuids: true},
+		Go54: {version: "5.4.0", language: "Go", goTransport: true, waits: goWaits, handshakeTimeout: time.Hour, readyTimeout: 6 * time.Second, earlyRefresh: true, uuids: true},
+		Cpp: {
+			version: "5.4.0", language: "Cpp", waits: cppWaits, handshakeTimeout: 20 * time.Second, resends: 5, silentMax: 2, healthy: true, serialHealth: true,
+			slash: true, tls12: true, unverified: true, closeCode: goingAway, sendFor: 180 * time.Second, sendEvery: 5 * time.Second, final: true,
+		},
+		CSharp: {
+			version: "5.5.0", language: "CSharp", waits: csWaits, handshakeTimeout: 2 * time.Second, readyTimeout: 6 * time.Second, earlyRefresh: true, uuids: true,
+			tls12: true, closeCode: normal, sendFor: 310 * time.Second, sendEvery: 2 * time.Second, newTokens: true, keepsOld: true, pings: true,
+			terminateNeedsReady: true,
+		},
 	}
 )

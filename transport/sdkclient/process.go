@@ -32,7 +32,6 @@ type Process struct {
 	connecting bool
 	silent     int  // unanswered requests in a row
 	replacing  bool // a new connection is being opened because of unanswered requests
-	lost       bool // Cpp: it will not connect again
 
 	waiting     map[string]*call // by RequestId
 	ready       bool
@@ -95,7 +94,7 @@ func (p *Process) Ending(ctx context.Context) error {
 	return nil
 }
 
-// Destroy closes the connection and ends everything: Go without a close frame, C++ with 1001. A second Destroy does nothing.
+// Destroy closes the connection and ends everything: Go without a close frame, C++ with 1001, C# with 1000. A second Destroy does nothing.
 func (p *Process) Destroy() {
 	p.stopHealth()
 	p.mu.Lock()
@@ -108,7 +107,7 @@ func (p *Process) Destroy() {
 	}
 	p.cancel(ErrDestroyed)
 	if l != nil {
-		l.end(!p.rules.goTransport)
+		l.end(p.rules.closeCode)
 	}
 }
 
@@ -121,7 +120,7 @@ func (p *Process) Drop() {
 	l := p.link
 	p.mu.Unlock()
 	if l != nil {
-		l.end(false)
+		l.end(0)
 	}
 }
 

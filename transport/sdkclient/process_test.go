@@ -22,6 +22,7 @@ func inBubble(f func(*testing.T, *endpoint)) func(*testing.T) {
 func TestHandshake(t *testing.T) {
 	for flavor, want := range map[Flavor]string{
 		Go56: "/server-sdk Go 5.6.0 gamelift-go-sdk/1.0", Go54: "/server-sdk Go 5.4.0 gamelift-go-sdk/1.0", Cpp: "/server-sdk/ Cpp 5.4.0 Go-http-client/1.1",
+		CSharp: "/server-sdk CSharp 5.5.0 Go-http-client/1.1",
 	} {
 		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
 			o := e.options(flavor)
@@ -34,7 +35,7 @@ func TestHandshake(t *testing.T) {
 				h.query.Get("pID") != "a:b" || h.query.Has("thrown") || len(h.query.Get("IdempotencyToken")) < 32 {
 				t.Errorf("%s: %s", got, h.raw)
 			}
-			if encoded := strings.Contains(h.raw, "a%3Ab"); encoded != (flavor != Cpp) {
+			if encoded := strings.Contains(h.raw, "a%3Ab"); encoded != (flavor == Go56 || flavor == Go54) {
 				t.Errorf("encoded %v: %s", encoded, h.raw)
 			}
 		}))
@@ -51,7 +52,7 @@ func TestSignatureOfTheSpecification(t *testing.T) {
 
 // TestRefusedHandshakes: the schedule of 11.2, and the status in the error.
 func TestRefusedHandshakes(t *testing.T) {
-	for flavor, want := range map[Flavor][]int{Go56: {0, 8, 24, 56, 88, 120, 152, 184}, Cpp: {0, 4, 12, 28, 60, 92, 124}} {
+	for flavor, want := range map[Flavor][]int{Go56: {0, 8, 24, 56, 88, 120, 152, 184}, Cpp: {0, 4, 12, 28, 60, 92, 124}, CSharp: {0, 4, 12, 28, 60, 92, 124, 156}} {
 		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
 			e.set(func() { e.status = 403 })
 			_, err := Init(t.Context(), e.options(flavor))
@@ -66,6 +67,31 @@ func TestRefusedHandshakes(t *testing.T) {
 			if !slices.Equal(at, want) {
 				t.Errorf("attempts at %v", at)
 			}
+		}))
+	}
+}
+
+// TestSlowHandshakes: an attempt of C# has 2 s.
+func TestSlowHandshakes(t *testing.T) {
+	for takes, want := range map[time.Duration][]int{1900 * time.Millisecond: {0}, 2100 * time.Millisecond: {0, 6, 16, 34, 68, 102, 136, 170}} {
+		t.Run(takes.String(), inBubble(func(t *testing.T, e *endpoint) {
+			e.takes = takes
+			p, err := Init(t.Context(), e.options(CSharp))
+			if (err == nil) != (len(want) == 1) {
+				t.Error(err)
+			}
+			var at []int
+			for _, h := range e.seen() {
+				at = append(at, int(h.at.Seconds()))
+			}
+			if !slices.Equal(at, want) {
+				t.Errorf("attempts at %v", at)
+			}
+			if p != nil {
+				p.Destroy()
+				p.Wait()
+			}
+			time.Sleep(takes)
 		}))
 	}
 }
@@ -163,6 +189,8 @@ func TestHealth(t *testing.T) {
 	}{
 		"Go without a callback":  {Go56, nil, 0, []int{0, 60, 120}, false},
 		"C++ without a callback": {Cpp, nil, 0, []int{0, 60, 120}, true},
+		"C# without a callback":  {CSharp, nil, 0, []int{0, 60, 120}, false},
+		"C# with a slow host":    {CSharp, func() bool { return true }, 10 * time.Second, []int{0, 60, 120}, true},
 		"Go with a slow host":    {Go56, func() bool { return true }, 10 * time.Second, []int{0, 60, 120}, true},
 		"C++ with a slow host":   {Cpp, nil, 10 * time.Second, []int{0, 70, 140}, true},
 		"Go with a slow game":    {Go56, slow, 0, []int{50, 110, 170}, false},
@@ -220,7 +248,7 @@ func TestHealthJitter(t *testing.T) {
 
 // TestPushBeforeReady: it is dropped in silence (SS-201).
 func TestPushBeforeReady(t *testing.T) {
-	for _, flavor := range []Flavor{Go56, Cpp} {
+	for _, flavor := range []Flavor{Go56, Cpp, CSharp} {
 		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
 			o := e.options(flavor)
 			o.Handlers.OnStartGameSession = func(*Process, GameSession) { t.Error("started") }
@@ -232,6 +260,20 @@ func TestPushBeforeReady(t *testing.T) {
 			}
 			if err := p.ActivateGameSession(t.Context()); !errors.Is(err, ErrNotReady) {
 				t.Errorf("%v", err)
+			}
+		}))
+	}
+}
+
+// TestTerminateBeforeReady: it crashes C# (SS-30).
+func TestTerminateBeforeReady(t *testing.T) {
+	for flavor, violations := range map[Flavor]int{Cpp: 0, CSharp: 1} {
+		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
+			p := e.process(e.options(flavor))
+			e.push(`{"Action":"TerminateProcess","TerminationTime":1767226200000}`)
+			synctest.Wait()
+			if v := p.Violations(); len(v) != violations || len(e.of("TerminateServerProcess")) > 0 {
+				t.Errorf("%v", v)
 			}
 		}))
 	}

@@ -28,6 +28,10 @@ func TestLostConnection(t *testing.T) {
 		{Cpp, 1012, result{10 * time.Second, 10010 * time.Millisecond}},
 		{Cpp, 1000, result{}},
 		{Cpp, 1001, result{}},
+		{CSharp, 0, result{10 * time.Second, 10010 * time.Millisecond}},
+		{CSharp, 1012, result{10 * time.Second, 10010 * time.Millisecond}},
+		{CSharp, 1000, result{10010 * time.Millisecond, 12010 * time.Millisecond}}, // not before the call
+		{CSharp, 1001, result{10010 * time.Millisecond, 12010 * time.Millisecond}},
 	} {
 		t.Run(fmt.Sprint(test.flavor, " ", test.code), inBubble(func(t *testing.T, e *endpoint) {
 			p := e.readyProcess(e.options(test.flavor))
@@ -42,9 +46,7 @@ func TestLostConnection(t *testing.T) {
 			var got result
 			if len(e.seen()) > 1 {
 				got.back = e.seen()[1].at
-				if e.seen()[1].raw != e.seen()[0].raw {
-					t.Errorf("another URL: %s", e.seen()[1].raw)
-				}
+				e.sameURL(test.flavor, 0, 1)
 			}
 			if err == nil {
 				got.sent = e.of("GetComputeCertificate")[0].at
@@ -61,9 +63,38 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
+// sameURL checks the URLs of two handshakes. C# has another IdempotencyToken each time.
+func (e *endpoint) sameURL(flavor Flavor, i, j int) {
+	e.t.Helper()
+	first, second := e.seen()[i], e.seen()[j]
+	token := second.query.Get("IdempotencyToken")
+	if anew := token != first.query.Get("IdempotencyToken"); anew != (flavor == CSharp) {
+		e.t.Errorf("another IdempotencyToken: %v", anew)
+	}
+	if strings.Replace(first.raw, first.query.Get("IdempotencyToken"), token, 1) != second.raw {
+		e.t.Errorf("another URL: %s", second.raw)
+	}
+}
+
+// TestPings: C# tests the connection before each send.
+func TestPings(t *testing.T) {
+	for flavor, pongs := range map[Flavor]int{Go56: 0, CSharp: 3} {
+		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
+			p := e.readyProcess(e.options(flavor)) // ActivateServerProcess and a report
+			if err := p.Call(t.Context(), "GetComputeCertificate", nil, nil); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			if s := p.Stats(); s.Pongs != pongs {
+				t.Errorf("%+v", s)
+			}
+		}))
+	}
+}
+
 // TestRefused: the process comes back on the schedule, and C++ stays away after its last attempt.
 func TestRefused(t *testing.T) {
-	for flavor, attempts := range map[Flavor]int{Go56: 6, Cpp: 7} {
+	for flavor, attempts := range map[Flavor]int{Go56: 6, Cpp: 7, CSharp: 7} {
 		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
 			p := e.readyProcess(e.options(flavor))
 			e.set(func() { e.status = 503 })
@@ -75,7 +106,7 @@ func TestRefused(t *testing.T) {
 			time.Sleep(200 * time.Second)
 			e.set(func() { e.status = 0 })
 			time.Sleep(10 * time.Minute)
-			if back := p.Stats().Connections == 2; back != (flavor == Go56) {
+			if back := p.Stats().Connections == 2; back != (flavor != Cpp) {
 				t.Errorf("back: %v, %+v", back, p.Stats())
 			}
 		}))
@@ -145,7 +176,7 @@ func TestUnanswered(t *testing.T) {
 
 // TestRefresh: section 12.2. The process calls at once after the push.
 func TestRefresh(t *testing.T) {
-	for flavor, want := range map[Flavor]struct{ sent, closed, code int }{Go56: {5, 5, 0}, Cpp: {0, 0, 1001}} {
+	for flavor, want := range map[Flavor]struct{ sent, closed, code int }{Go56: {5, 5, 0}, Cpp: {0, 0, 1001}, CSharp: {0, -1, 0}} {
 		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
 			p := e.readyProcess(e.options(flavor))
 			synctest.Wait()
@@ -156,17 +187,21 @@ func TestRefresh(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			f := e.of("GetComputeCertificate")[0]
-			if int(f.at.Seconds()) != want.sent || f.conn != 1 || len(e.ended()) != 1 || int(e.ended()[0].at.Seconds()) != want.closed || e.ended()[0].code != want.code {
-				t.Errorf("%+v, %+v", f, e.ended())
+			if int(f.at.Seconds()) != want.sent || f.conn != 1 {
+				t.Errorf("%+v", f)
+			}
+			if want.closed < 0 && len(e.ended()) > 0 || want.closed >= 0 && (len(e.ended()) != 1 || int(e.ended()[0].at.Seconds()) != want.closed || e.ended()[0].code != want.code) {
+				t.Errorf("%+v", e.ended())
 			}
 			if q := e.seen()[1].query; q.Get("Authorization") != "token-2" || q.Get("IdempotencyToken") == e.seen()[0].query.Get("IdempotencyToken") {
 				t.Errorf("%v", q)
 			}
 			e.lose() // and it comes back with the new token
 			time.Sleep(time.Minute)
-			if len(e.seen()) != 3 || e.seen()[2].raw != e.seen()[1].raw {
-				t.Errorf("%+v", e.seen())
+			if len(e.seen()) != 3 {
+				t.Fatalf("%+v", e.seen())
 			}
+			e.sameURL(flavor, 1, 2)
 			if v := p.Violations(); len(v) > 0 {
 				t.Error(v)
 			}
@@ -176,7 +211,7 @@ func TestRefresh(t *testing.T) {
 
 // TestRefreshRefused: a process in Go sends nothing for 184 s, and then all reports on the old connection (SS-133).
 func TestRefreshRefused(t *testing.T) {
-	for flavor, want := range map[Flavor][]int{Go56: {0, 184, 184, 184, 240}, Cpp: {0, 60, 120, 180, 240}} {
+	for flavor, want := range map[Flavor][]int{Go56: {0, 184, 184, 184, 240}, Cpp: {0, 60, 120, 180, 240}, CSharp: {0, 60, 120, 180, 240}} {
 		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
 			o := e.options(flavor)
 			o.Timing.Flush = 5 * time.Second
@@ -217,7 +252,7 @@ func TestCloseFrameOnOldConnection(t *testing.T) {
 }
 
 func TestEarlyRefresh(t *testing.T) {
-	for flavor, want := range map[Flavor]int{Go56: 2, Cpp: 1} {
+	for flavor, want := range map[Flavor]int{Go56: 2, Cpp: 1, CSharp: 2} {
 		t.Run(flavor.String(), inBubble(func(t *testing.T, e *endpoint) {
 			p := e.process(e.options(flavor))
 			e.push(`{"Action":"RefreshConnection","RefreshConnectionEndpoint":"` + e.url + `","AuthToken":"token-2"}`)

@@ -88,4 +88,5 @@ type Stats struct {
 	Ignored     int       // pushes that came before the process was ready
 	Unmatched   int       // responses to a request that is not waiting: late ones, and second ones
 	Pings       int       // websocket pings of the host
+	Pongs       int       // websocket pongs of the host
 }

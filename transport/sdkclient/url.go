@@ -36,7 +36,7 @@ func (p *Process) newTarget(endpoint, token string, sign *SigV4) target {
 	case sign != nil:
 		members = append(members, [2]string{"Authorization", "SigV4"})
 		for key, value := range sign.members(p.o, time.Now().UTC()) {
-			if !p.rules.goTransport {
+			if p.rules.slash {
 				value = url.QueryEscape(value) // the only values that the SDK for C++ encodes
 			}
 			members = append(members, [2]string{key, value})
@@ -49,7 +49,7 @@ func (p *Process) newTarget(endpoint, token string, sign *SigV4) target {
 		}
 		return target{endpoint, values.Encode(), token}
 	}
-	if !strings.HasSuffix(endpoint, "/") {
+	if p.rules.slash && !strings.HasSuffix(endpoint, "/") {
 		endpoint += "/"
 	}
 	var parts []string
@@ -62,7 +62,7 @@ func (p *Process) newTarget(endpoint, token string, sign *SigV4) target {
 
 // newID returns a RequestId or an IdempotencyToken: a UUID, and 32 letters and digits in C++.
 func (p *Process) newID() string {
-	if p.rules.goTransport {
+	if p.rules.uuids {
 		return uuid.NewString()
 	}
 	var b [16]byte

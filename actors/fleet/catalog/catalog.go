@@ -159,9 +159,9 @@ func (c *Catalog) Started(context *stage.Context) {
 	c.storeLog = context.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
 	c.context = context
 	c.tellDamage()
-	c.dropComputes(func(id messages.FleetID) bool {
-		_, err := c.living(id)
-		return err != nil && !c.unread.Has(store.Fleet, string(id))
+	c.dropComputes(func(m *messages.Compute) bool {
+		_, err := c.living(m.FleetID)
+		return err != nil && !c.unread.Has(store.Fleet, string(m.FleetID))
 	})
 }
 

@@ -38,12 +38,14 @@ func putCompute(m *messages.Compute) store.Change {
 	return store.Put(store.Compute, computeID(m.FleetID, m.Name), m)
 }
 
-// compute returns a compute of a fleet that is neither DELETING nor TERMINATED.
+// compute returns a compute of a fleet that is neither DELETING nor TERMINATED. One in a location that is no longer the
+// fleet's does not count: the configuration may take a location from a fleet.
 func (c *Catalog) compute(fleet messages.FleetID, name string) (*messages.Compute, error) {
-	if _, err := c.living(fleet); err != nil {
+	f, err := c.living(fleet)
+	if err != nil {
 		return nil, err
 	}
-	if m := c.computes[computeID(fleet, name)]; m != nil {
+	if m := c.computes[computeID(fleet, name)]; m != nil && slices.Contains(f.record.Locations, m.Location) {
 		return m, nil
 	}
 	return nil, messages.Errorf(messages.NotFound, "fleet %s has no compute %s", fleet, name)
@@ -93,7 +95,7 @@ func (c *Catalog) registrable(m *messages.Compute) error {
 	switch {
 	case !slices.Contains(f.record.Locations, m.Location):
 		return messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", m.Location, m.FleetID)
-	case c.computes[computeID(m.FleetID, m.Name)] != nil:
+	case c.Compute(m.FleetID, m.Name) != nil:
 		return messages.Errorf(messages.Conflict, "fleet %s has a compute %s already", m.FleetID, m.Name)
 	case len(c.computes)+c.ledger.Claimed(store.Compute).Count >= computesMax:
 		return messages.Errorf(messages.LimitExceeded, "there are %d computes already", computesMax)
@@ -121,13 +123,13 @@ func (c *Catalog) forgetCompute(id string) {
 	}
 }
 
-// dropComputes drops the computes of deleted fleets. Nobody can use them any more (see compute), so it does not matter
+// dropComputes drops computes of deleted fleets or fleet locations. Nobody can use them any more (see compute), so it does not matter
 // when the records are deleted. If that fails, the next start tries again.
-func (c *Catalog) dropComputes(deleted func(messages.FleetID) bool) {
+func (c *Catalog) dropComputes(deleted func(*messages.Compute) bool) {
 	var changes []store.Change
 	for id, m := range c.computes {
-		if deleted(m.FleetID) {
-			delete(c.computes, id) // FleetClosed ends their processes; at the start, these have not been restored yet
+		if deleted(m) {
+			delete(c.computes, id) // the Listener ends their processes; at the start, these have not been restored yet
 			delete(c.issued, id)
 			changes = append(changes, store.Delete(store.Compute, id))
 		}
@@ -143,12 +145,13 @@ func (c *Catalog) describeComputes(q messages.ComputeQuery) ([]*messages.Compute
 		m, err := c.compute(q.FleetID, q.Name)
 		return []*messages.Compute{m}, err
 	}
-	if _, err := c.resolve(q.FleetID, ""); err != nil {
+	f, err := c.resolve(q.FleetID, "")
+	if err != nil {
 		return nil, err
 	}
 	var all []*messages.Compute
 	for _, m := range c.computes {
-		if m.FleetID == q.FleetID {
+		if m.FleetID == q.FleetID && slices.Contains(f.record.Locations, m.Location) {
 			all = append(all, m)
 		}
 	}

@@ -266,7 +266,7 @@ func (c *Catalog) onDeleteFleet(m stage.Request[messages.DeleteFleet, stage.None
 		m.Reply(stage.None{}, err)
 	}, func(f *fleet) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, then: func() {
-			c.dropComputes(func(id messages.FleetID) bool { return id == m.Request.ID })
+			c.dropComputes(func(o *messages.Compute) bool { return o.FleetID == m.Request.ID })
 			c.setFleetStatus(f, messages.FleetDeleting)
 			c.o.Listener.FleetClosed(f.record)
 		}}, nil

@@ -137,6 +137,7 @@ func (c *Catalog) onRemoveLocations(m stage.Request[messages.RemoveFleetLocation
 			n.Groups = maps.Clone(n.Groups)
 			maps.DeleteFunc(n.Groups, func(l string, _ messages.Groups) bool { return removed(l) })
 		}, then: func() {
+			c.dropComputes(func(m *messages.Compute) bool { return m.FleetID == f.record.ID && removed(m.Location) })
 			c.o.Listener.LocationsRemoved(f.record, q.Locations)
 		}}, removable(f.record, q.Locations)
 	})

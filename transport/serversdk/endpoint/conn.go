@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport/internal/rfc6455"
 	"troupe/transport/serversdk"
 )
@@ -18,12 +20,16 @@ const (
 	readBuffer = 512
 	// growth is the least number of bytes by which a message grows as it arrives: its length alone allocates nothing.
 	growth = 4 << 10
+	// messageTime limits the time from the first byte of a message to its last. SDKs give up after 20 seconds.
+	messageTime = 20 * time.Second
 	// writeTime limits a write. A process that takes longer is gone, or hangs.
 	writeTime = 10 * time.Second
 	// pongTime limits the answer to the ping that follows a push (SS-203).
 	pongTime = 10 * time.Second
-	// writeBytesMax limits the bytes that wait to be written. The largest push has about 2 MB.
+	// writeBytesMax limits the bytes that wait to be written. The largest push has about 2 MB. A push is counted by its texts
+	// until it is encoded.
 	writeBytesMax = 4 << 20
+	pingSize      = 4 // of the payload of the ping that follows a push: its number
 	// A client may take leaveTime to close the connection after TerminateServerProcess, or after it was superseded if it is
 	// in Go. Others get a close frame after supersedeTime, and then have closeTime.
 	leaveTime     = 30 * time.Second
@@ -40,7 +46,10 @@ const (
 	framesMax     = 1024 // frames of a message
 )
 
-const closePolicy messages.CloseReason = 1008 // messages that come much too fast
+const (
+	closePolicy   messages.CloseReason = 1008 // messages that come much too fast or too slowly
+	closeTryLater messages.CloseReason = 1013 // the messages of all connections take too much memory
+)
 
 // conn is one connection of a process. It implements messages.ProcessLink.
 type conn struct {
@@ -54,40 +63,94 @@ type conn struct {
 	allowance float64
 	counted   time.Time
 	excess    int
+	timed     bool // a message has begun and has a deadline
 
 	mu      sync.Mutex
 	nc      net.Conn // nil until the handshake is accepted
 	ready   bool     // frames may be written
 	ended   bool
-	out     [][]byte // frames that wait
-	bytes   int      // their size
+	ends    bool // it ends once everything is answered and written; requests that arrive are not read
+	running int  // requests that will be answered on this connection
+	held    int  // bytes of the message that arrives, and of requests that wait or are being answered
+	waits   int  // those of the requests alone
+	out     []outgoing
+	bytes   int // their size
 	writing bool
 	bye     bool // a close frame was queued: nothing follows
 	last    bool // the connection ends once everything is written
 	beside  int  // slow requests that are being answered beside the queue
-	queue   []serversdk.Request
+	queue   []request
 	busy    bool // a request of the queue is being answered
 	timers  []*time.Timer
-	waiting *time.Timer // for the pong to the last ping
+	waiting *time.Timer // for the pong of the next push; nil if none is missing
+	probing *time.Timer // for the pong of probe; nil if none is missing
+	pushed  uint32      // number of the last push
+	arrived uint32      // number of the last push whose pong has come
 }
 
-// Push implements messages.ProcessLink.
-func (c *conn) Push(p messages.ProcessPush) {
+// outgoing is a frame that waits to be written, or a push that is encoded then.
+type outgoing struct {
+	frame []byte
+	push  messages.ProcessPush
+	n     uint32 // number of the push
+	size  int
+}
+
+// encode returns what is written.
+func (o *outgoing) encode() []byte {
+	if o.push == nil {
+		return o.frame
+	}
+	ping := rfc6455.AppendHeader(frameOf(pushed(o.push)), rfc6455.Ping, pingSize)
+	return binary.BigEndian.AppendUint32(ping, o.n)
+}
+
+// Push implements messages.ProcessLink. The goroutine that writes encodes the message.
+func (c *conn) Push(p messages.ProcessPush, n uint32) {
 	if r, ok := p.(messages.PushRefresh); ok {
 		c.e.background(func() { c.refresh(r.Host) })
 		return
 	}
-	c.awaitPong() // before the ping: its pong may come before send returns
-	c.send(append(frameOf(pushed(p)), rfc6455.AppendHeader(nil, rfc6455.Ping, 0)...))
+	c.mu.Lock()
+	if c.pushed = n; !c.ended && c.waiting == nil {
+		c.waiting = time.AfterFunc(pongTime, c.deaf) // the push may be lost then, and the process connects again
+	}
+	c.mu.Unlock()
+	c.enqueue(outgoing{push: p, n: n, size: sizeOf(p)})
 }
 
-// awaitPong drops the connection if no pong comes: the push may be lost then, and the process connects again.
-func (c *conn) awaitPong() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ended && c.waiting == nil {
-		c.waiting = time.AfterFunc(pongTime, c.drop)
+// onPong handles a pong. That of a push says that it has arrived, and those before it. Others mean nothing.
+func (c *conn) onPong(payload []byte) {
+	switch len(payload) {
+	case pingSize:
+	case probeSize:
+		c.resume()
+		return
+	default:
+		return
 	}
+	n := binary.BigEndian.Uint32(payload)
+	c.mu.Lock()
+	expected := c.waiting != nil && c.arrived < n && n <= c.pushed
+	if expected {
+		c.arrived = n
+		if c.waiting.Stop(); n == c.pushed {
+			c.waiting = nil
+		} else {
+			c.waiting.Reset(pongTime)
+		}
+	}
+	c.mu.Unlock()
+	if expected {
+		c.call(messages.PushArrived{N: n}, func(any, error) {})
+	}
+}
+
+// deaf drops the connection of a process that does not read, or answers no ping.
+func (c *conn) deaf() {
+	c.e.o.Counters.ServersClosed.Add(counters.ServerClosedDeaf, 1)
+	c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read, or answers no ping: its connection is dropped")
+	c.drop()
 }
 
 // End implements messages.ProcessLink.
@@ -104,6 +167,12 @@ func (c *conn) End(drop bool) {
 func (c *conn) Supersede() {
 	if c.e.crowded(c.peer) {
 		c.drop()
+		return
+	}
+	c.mu.Lock()
+	probing := c.probing != nil
+	c.mu.Unlock()
+	if probing { // its pong, or the lack of it, decides
 		return
 	}
 	if c.golang {
@@ -123,7 +192,8 @@ func (c *conn) after(d time.Duration, f func()) {
 }
 
 // start begins to read and write.
-func (c *conn) start() {
+func (c *conn) start(q messages.OpenProcess) {
+	c.e.accept(c, q)
 	c.mu.Lock()
 	c.ready = true
 	c.write()
@@ -144,20 +214,22 @@ func (e *Endpoint) background(f func()) bool {
 	return true
 }
 
-// drop ends the connection at once.
+// drop ends the connection at once. It does not block: what closes the connection is its reader, which this wakes, because
+// TLS may take seconds to say goodbye.
 func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
+	c.e.memory.written(c.bytes)
 	c.out, c.bytes = nil, 0
-	for _, t := range append(c.timers, c.waiting) {
+	for _, t := range append(c.timers, c.waiting, c.probing) {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	c.timers, c.waiting = nil, nil
+	c.timers, c.waiting, c.probing = nil, nil, nil
 	if c.nc != nil {
-		_ = c.nc.Close()
+		_ = c.nc.SetDeadline(time.Unix(1, 0))
 	}
 }
 
@@ -171,11 +243,25 @@ func (c *conn) close(reason messages.CloseReason) {
 	c.after(closeTime, c.drop)
 }
 
-// gone tells everybody that the connection has ended.
+// gone tells everybody that the connection has ended, and closes it. Its reader calls it, or nobody reads. The connection that
+// it superseded may be the one that the process uses: it may have given up this one's handshake, which was accepted too late.
 func (c *conn) gone() {
 	c.drop()
-	c.e.forget(c)
-	c.e.o.Backend.Call(messages.ProcessCall{Process: c.id, Link: c, What: messages.CloseProcess{}}, func(any, error) {})
+	former := c.e.forget(c)
+	c.call(messages.CloseProcess{}, func(over any, _ error) {
+		if over == true {
+			c.e.forgetAnswers(c)
+		}
+	})
+	if former != nil {
+		former.probe()
+	}
+	c.mu.Lock()
+	nc := c.nc
+	c.mu.Unlock()
+	if nc != nil {
+		_ = nc.Close()
+	}
 }
 
 // frameOf returns the frame of a text message.
@@ -183,21 +269,22 @@ func frameOf(text []byte) []byte {
 	return append(rfc6455.AppendHeader(make([]byte, 0, rfc6455.HeaderMax+len(text)+2), rfc6455.Text, len(text)), text...)
 }
 
-// send queues a frame. A connection whose queue is full is dropped.
-func (c *conn) send(frame []byte) {
+func (c *conn) send(frame []byte) { c.enqueue(outgoing{frame: frame, size: len(frame)}) }
+
+// enqueue queues what is to be written. A connection whose queue is full is dropped.
+func (c *conn) enqueue(o outgoing) {
 	c.mu.Lock()
 	if c.ended || c.bye {
 		c.mu.Unlock()
 		return
 	}
-	if c.bytes+len(frame) > writeBytesMax {
+	if c.bytes+o.size > writeBytesMax || !c.e.memory.write(o.size) {
 		c.mu.Unlock()
-		c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read: its connection is dropped")
-		c.drop()
+		c.deaf()
 		return
 	}
-	c.out = append(c.out, frame)
-	c.bytes += len(frame)
+	c.out = append(c.out, o)
+	c.bytes += o.size
 	c.write()
 	c.mu.Unlock()
 }
@@ -217,23 +304,28 @@ func (c *conn) writeAll() {
 		c.mu.Lock()
 		if len(c.out) == 0 || c.ended {
 			c.out, c.writing = nil, false
-			last := c.last
+			last := c.last || c.idle()
 			c.mu.Unlock()
 			if last {
 				c.drop()
 			}
 			return
 		}
-		frame := c.out[0]
-		c.out[0] = nil
+		next := c.out[0]
+		c.out[0] = outgoing{}
 		c.out = c.out[1:]
+		_ = c.nc.SetWriteDeadline(time.Now().Add(writeTime)) // with mu, because drop sets it, too
 		c.mu.Unlock()
-		_ = c.nc.SetWriteDeadline(time.Now().Add(writeTime))
-		_, err := c.nc.Write(frame)
+		_, err := c.nc.Write(next.encode())
 		c.mu.Lock()
-		c.bytes = max(0, c.bytes-len(frame))
+		if !c.ended {
+			c.bytes -= next.size
+			c.e.memory.written(next.size)
+		}
 		c.mu.Unlock()
-		if err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) && !c.hasEnded() {
+			c.deaf()
+		} else if err != nil {
 			c.drop()
 		}
 	}
@@ -243,53 +335,106 @@ func (c *conn) writeAll() {
 func (c *conn) read() {
 	defer c.gone()
 	var message []byte
+	defer func() { c.hold(-len(message)) }()
 	frames, open := 0, false
 	for {
 		h, err := c.header()
 		if err == nil {
 			err = c.check(&h, open, frames, len(message))
 		}
-		var breach *rfc6455.Violation
-		if errors.As(err, &breach) {
-			c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
-			c.close(breach.Reason)
-			c.lingers()
-			return
+		if err == nil && h.Op.Control() {
+			var payload [rfc6455.ControlMax]byte
+			if err = c.payload(payload[:h.Length], h.Mask); err == nil {
+				if !c.control(h.Op, payload[:h.Length]) {
+					c.lingers()
+					return
+				}
+				c.timeOut(open)
+				continue
+			}
+		}
+		if err == nil {
+			message, err = c.grow(message, &h)
 		}
 		if err != nil {
-			return
-		}
-		if h.Op.Control() {
-			var payload [rfc6455.ControlMax]byte
-			if !c.payload(payload[:h.Length], h.Mask) || !c.control(h.Op, payload[:h.Length]) {
+			if c.refused(err) {
 				c.lingers()
-				return
 			}
-			continue
-		}
-		if message, err = c.grow(message, &h); err != nil {
 			return
 		}
 		frames++
 		if open = !h.Fin; open {
 			continue
 		}
-		if !c.onMessage(message) {
+		c.timeOut(false)
+		kept, on := c.onMessage(message)
+		if !kept {
+			c.hold(-len(message))
+		}
+		message, frames = nil, 0
+		if !on {
 			c.lingers()
 			return
 		}
-		message, frames = nil, 0
 	}
+}
+
+// timeOut sets the deadline of a message that begins, or clears it.
+func (c *conn) timeOut(on bool) {
+	if on == c.timed {
+		return
+	}
+	c.timed = on
+	deadline := time.Time{}
+	if on {
+		deadline = time.Now().Add(messageTime)
+	}
+	c.mu.Lock()
+	if !c.ended {
+		_ = c.nc.SetReadDeadline(deadline)
+	}
+	c.mu.Unlock()
+}
+
+// refused closes the connection because of what came on it. It returns false if the connection has ended by itself.
+func (c *conn) refused(err error) bool {
+	breach, why := new(rfc6455.Violation), counters.ServerClosedMalformed
+	switch {
+	case c.hasEnded(): // what woke the reader is no fault of the process
+		return false
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		breach, why = errTooSlow, counters.ServerClosedTooSlow
+	case !errors.As(err, &breach):
+		return false
+	case breach == errTooLarge:
+		why = counters.ServerClosedTooLarge
+	case breach == errMemory:
+		why = counters.ServerClosedMemory
+	case breach == errTooFast:
+		why = counters.ServerClosedTooFast
+	}
+	c.e.o.Counters.ServersClosed.Add(why, 1)
+	c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
+	c.close(breach.Reason)
+	return true
 }
 
 // lingers reads until the peer has closed the connection, so that the close frame is not lost with a reset.
 func (c *conn) lingers() {
-	_ = c.nc.SetReadDeadline(time.Now().Add(closeTime))
+	c.mu.Lock()
+	if !c.ended {
+		_ = c.nc.SetReadDeadline(time.Now().Add(closeTime))
+	}
+	c.mu.Unlock()
 	_, _ = io.CopyN(io.Discard, c.in, 8<<20)
 }
 
-// header reads the header of a frame.
+// header reads the header of a frame. With its first byte, the time for the message begins.
 func (c *conn) header() (h rfc6455.Header, err error) {
+	if _, err := c.in.Peek(1); err != nil {
+		return h, err
+	}
+	c.timeOut(true)
 	b, err := c.in.Peek(2)
 	if err != nil {
 		return h, err
@@ -316,6 +461,9 @@ var (
 	errTooLarge  = rfc6455.Breach(messages.CloseMessageTooBig, "message over the limit")
 	errNoMessage = rfc6455.Breach(messages.CloseProtocolError, "continuation of nothing")
 	errInMessage = rfc6455.Breach(messages.CloseProtocolError, "new message inside a fragmented one")
+	errTooSlow   = rfc6455.Breach(closePolicy, "message not complete in time")
+	errTooFast   = rfc6455.Breach(closePolicy, "messages much too fast")
+	errMemory    = rfc6455.Breach(closeTryLater, "the messages of all processes take too much memory")
 )
 
 // check checks a header against the message so far.
@@ -340,10 +488,13 @@ func (c *conn) grow(message []byte, h *rfc6455.Header) ([]byte, error) {
 	mask, left := h.Mask, int(h.Length)
 	for left > 0 {
 		n := min(left, max(growth, len(message)))
+		if !c.hold(n) {
+			return message, errMemory
+		}
 		at := len(message)
 		message = append(message, make([]byte, n)...)
 		if _, err := io.ReadFull(c.in, message[at:]); err != nil {
-			return nil, err
+			return message, err
 		}
 		mask = rfc6455.Mask(message[at:], mask)
 		left -= n
@@ -351,10 +502,10 @@ func (c *conn) grow(message []byte, h *rfc6455.Header) ([]byte, error) {
 	return message, nil
 }
 
-func (c *conn) payload(b []byte, mask uint32) bool {
+func (c *conn) payload(b []byte, mask uint32) error {
 	_, err := io.ReadFull(c.in, b)
 	rfc6455.Mask(b, mask)
-	return err == nil
+	return err
 }
 
 // control handles a control frame. It returns false if the connection has ended.
@@ -362,16 +513,11 @@ func (c *conn) control(op rfc6455.Opcode, payload []byte) bool {
 	switch op {
 	case rfc6455.Ping:
 		if !c.allowed() && c.excess > excessMax {
-			return false
+			return !c.refused(errTooFast)
 		}
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Pong, len(payload)), payload...))
 	case rfc6455.Pong:
-		c.mu.Lock()
-		if c.waiting != nil {
-			c.waiting.Stop()
-			c.waiting = nil
-		}
-		c.mu.Unlock()
+		c.onPong(payload)
 	case rfc6455.Close: // the answer is the same code (RFC 6455 section 5.5.1)
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Close, min(2, len(payload))), payload[:min(2, len(payload))]...))
 		c.mu.Lock()

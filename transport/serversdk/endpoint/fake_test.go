@@ -2,7 +2,10 @@ package endpoint_test
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport/internal/rfc6455"
 	"troupe/transport/serversdk/endpoint"
 	"troupe/transport/transporttest/memnet"
@@ -22,16 +26,46 @@ type backend struct {
 	links chan messages.ProcessLink
 	held  chan func(any, error) // replies to SetPlayer; nil: it is answered at once
 	wants int                   // of SetPlayer, so far
+	asked chan func(any, error) // replies to questions about handshakes; nil: they are answered at once
 
-	hidden string // of HideToken
+	hidden  string   // of HideToken
+	arrived []uint32 // of PushArrived
+	e       *endpoint.Endpoint
+	count   counters.Set
+	shake   func(pid string) (p *process, status int)
+
+	wrap func(net.Conn) net.Conn // makes the host's end of a connection; may be nil
+}
+
+// listener makes connections with wrap.
+type listener struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+// Accept implements net.Listener.
+func (l listener) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err == nil && l.wrap != nil {
+		nc = l.wrap(nc)
+	}
+	return nc, err
 }
 
 func (b *backend) Call(c messages.ProcessCall, reply func(any, error)) {
 	switch what := c.What.(type) {
 	case messages.HideToken:
 		b.hidden = what.Token
+	case messages.PushArrived:
+		b.arrived = append(b.arrived, what.N)
 	case messages.OpenProcess:
-		b.links <- c.Link
+		switch {
+		case !what.Asks:
+			b.links <- c.Link
+		case b.asked != nil:
+			b.asked <- reply
+			return
+		}
 	case messages.SetPlayer:
 		b.wants++
 		if b.held != nil {
@@ -63,21 +97,24 @@ func faked(t *testing.T, b *backend, f func(b *backend, dial func() *process, li
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.free, b.links = make(chan struct{}), make(chan messages.ProcessLink, 10)
-		e := endpoint.New(endpoint.Options{Backend: b, URL: "wss://sdk.example.test", HostURL: "ws://127.0.0.1:8080/sdk", Account: "000000000000", Region: "us-east-1", Log: zerolog.Nop()})
+		b.free, b.links = make(chan struct{}), make(chan messages.ProcessLink, 100)
+		e := endpoint.New(endpoint.Options{Backend: b, URL: "wss://sdk.example.test", HostURL: "ws://127.0.0.1:8080/sdk", Account: "000000000000", Region: "us-east-1", Counters: &b.count, Log: zerolog.Nop()})
 		server := &http.Server{Handler: e}
-		go server.Serve(l)
+		go server.Serve(listener{l, b.wrap})
 		t.Cleanup(func() {
 			server.Close()
 			e.Close()
 		})
 		w := &world{t: t, fleet: "fleet-1", token: "t"}
-		dial := func() *process {
+		b.e, b.shake = e, func(pid string) (*process, int) {
 			nc, err := on.DialContext(t.Context(), "tcp", l.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, status := w.shake(nc, "/any", w.query("p"))
+			return w.shake(nc, "/any", w.query(pid))
+		}
+		dial := func() *process {
+			p, status := b.shake("p")
 			if p == nil {
 				t.Fatal(status)
 			}
@@ -181,17 +218,17 @@ func TestARepetitionThatIsTooFast(t *testing.T) {
 func TestLargePush(t *testing.T) {
 	faked(t, new(backend), func(b *backend, _ func() *process, link messages.ProcessLink, p *process) {
 		g := &messages.GameSession{ID: "g", MatchmakerData: strings.Repeat(`{"a":"ü"}`, 40_000), Data: strings.Repeat("<", 262_144)}
-		link.Push(messages.PushGameSession{Session: g})
+		link.Push(messages.PushGameSession{Session: g}, 1)
 		var got struct{ MatchmakerData, GameSessionData string }
 		p.pushed("CreateGameSession", &got)
 		if got.MatchmakerData != g.MatchmakerData || got.GameSessionData != g.Data {
 			t.Error("the push has changed")
 		}
-		link.Push(messages.PushRefresh{})
+		link.Push(messages.PushRefresh{}, 0)
 		if m := p.next(); m.text != `{"Action":"RefreshConnection","RefreshConnectionEndpoint":"wss://sdk.example.test","AuthToken":"t2"}` || b.hidden != "" {
 			t.Error(m.text, b.hidden)
 		}
-		link.Push(messages.PushRefresh{Host: true})
+		link.Push(messages.PushRefresh{Host: true}, 0)
 		if m := p.next(); m.text != `{"Action":"RefreshConnection","RefreshConnectionEndpoint":"ws://127.0.0.1:8080/sdk","AuthToken":"t2"}` || b.hidden != "t2" {
 			t.Error(m.text, b.hidden)
 		}
@@ -206,8 +243,8 @@ func TestDeafProcess(t *testing.T) {
 			faked(t, new(backend), func(_ *backend, _ func() *process, link messages.ProcessLink, p *process) {
 				p.deaf.Store(true)
 				at := time.Now()
-				for range pushes {
-					link.Push(messages.PushGameSession{Session: &messages.GameSession{Data: strings.Repeat("a", 500_000)}})
+				for i := range pushes {
+					link.Push(messages.PushGameSession{Session: &messages.GameSession{Data: strings.Repeat("a", 500_000)}}, uint32(i+1))
 				}
 				if code, d := p.ends(), time.Since(at); code != 0 || d > 10*time.Second || pushes == 1 && d != 10*time.Second {
 					t.Errorf("%d after %v", code, d)
@@ -215,6 +252,111 @@ func TestDeafProcess(t *testing.T) {
 			})
 		})
 	}
+}
+
+// SS-203: a push has arrived when the pong of its ping comes. Pongs that nobody has asked for say nothing.
+func TestPushesArrive(t *testing.T) {
+	faked(t, new(backend), func(b *backend, _ func() *process, link messages.ProcessLink, p *process) {
+		push := func(n uint32) {
+			link.Push(messages.PushTerminate{At: time.UnixMilli(int64(n))}, n)
+			p.pushed("TerminateProcess", nil)
+			synctest.Wait()
+		}
+		push(7)
+		p.deaf.Store(true)
+		push(8)
+		time.Sleep(9 * time.Second)
+		push(9)
+		pong := func(payload ...byte) {
+			p.frame(rfc6455.Pong, payload)
+			synctest.Wait()
+		}
+		for _, n := range []byte{6, 7, 10, 255} {
+			pong(0, 0, 0, n)
+		}
+		pong()
+		pong(0, 0, 0, 0, 8)
+		if !slices.Equal(b.arrived, []uint32{7}) {
+			t.Error(b.arrived)
+		}
+		pong(0, 0, 0, 8)
+		time.Sleep(9 * time.Second)
+		p.silent()
+		pong(0, 0, 0, 9)
+		pong(0, 0, 0, 9)
+		time.Sleep(time.Minute)
+		p.silent()
+		if !slices.Equal(b.arrived, []uint32{7, 8, 9}) {
+			t.Error(b.arrived)
+		}
+		push(10)
+		at := time.Now()
+		if code, d := p.ends(), time.Since(at); code != 0 || d != 10*time.Second {
+			t.Errorf("%d after %v", code, d)
+		}
+	})
+}
+
+// stuck is a connection that neither writes nor closes while held.
+type stuck struct {
+	net.Conn
+	writes, closes chan struct{} // closed: it goes on
+}
+
+// Write implements net.Conn.
+func (s *stuck) Write(b []byte) (int, error) {
+	<-s.writes
+	return s.Conn.Write(b)
+}
+
+// Close implements net.Conn.
+func (s *stuck) Close() error {
+	<-s.closes
+	return s.Conn.Close()
+}
+
+// The owner of a process waits for none of its connections, and encodes nothing for it: neither for one that cannot be
+// written, nor for one that takes long to close, as with TLS.
+func TestALinkNeverBlocks(t *testing.T) {
+	var made []*stuck
+	b := &backend{wrap: func(nc net.Conn) net.Conn {
+		s := &stuck{nc, make(chan struct{}), make(chan struct{})}
+		close(s.writes)
+		made = append(made, s)
+		return s
+	}}
+	faked(t, b, func(b *backend, dial func() *process, link messages.ProcessLink, p *process) {
+		made[0].writes = make(chan struct{})
+		g := &messages.GameSession{Data: strings.Repeat("a", 1<<20)}
+		var before, after runtime.MemStats
+		link.Push(messages.PushGameSession{Session: g}, 1)
+		synctest.Wait() // it is encoded
+		runtime.ReadMemStats(&before)
+		link.Push(messages.PushUpdate{Session: g}, 2)
+		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 1<<18 {
+			t.Errorf("%d bytes for a push", after.TotalAlloc-before.TotalAlloc)
+		}
+		ended := make(chan struct{})
+		go func() {
+			link.End(true)
+			link.Supersede()
+			close(ended)
+		}()
+		synctest.Wait()
+		select {
+		case <-ended:
+		default:
+			t.Error("the end waits for the connection")
+		}
+		close(made[0].writes)
+		close(made[0].closes)
+		if c := p.ends(); c != 0 {
+			t.Error(c)
+		}
+		q := dial()
+		close(made[1].closes)
+		q.beat(true)
+	})
 }
 
 // A client that closes gets its code back.

@@ -293,6 +293,7 @@ func TestReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t)
 		p := w.connect("p").ready(1)
+		p.deaf.Store(true) // the push may be lost
 		g := w.create(2)
 		time.Sleep(time.Second)
 		p.pushed("CreateGameSession", nil)

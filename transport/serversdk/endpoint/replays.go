@@ -29,7 +29,7 @@ type replay struct {
 	waiters []*conn // get the answer
 }
 
-// begin begins a request. If it is a repetition, stored is the answer, or again says that c gets the answer later.
+// begin begins a request. If it is a repetition, stored is the answer, or again says that c gets the answer later, if it can.
 func (r *replays) begin(id string, c *conn) (stored []byte, again bool) {
 	now := time.Now()
 	r.mu.Lock()
@@ -40,10 +40,13 @@ func (r *replays) begin(id string, c *conn) (stored []byte, again bool) {
 	}
 	if i := r.find(id); i >= 0 {
 		e := &r.all[i]
-		if e.text == nil && len(e.waiters) < waitersMax && !slices.Contains(e.waiters, c) {
+		if e.text == nil && len(e.waiters) < waitersMax && !slices.Contains(e.waiters, c) && c.begins() {
 			e.waiters = append(e.waiters, c)
 		}
 		return e.text, true
+	}
+	if !c.begins() {
+		return nil, true
 	}
 	r.all = append(r.all, replay{id: id, at: now, waiters: []*conn{c}})
 	return nil, false

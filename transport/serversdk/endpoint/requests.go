@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,68 +20,79 @@ const besideMax = 8
 // answer ends a request: it is called exactly once.
 type answer func(result any, err error)
 
-// onMessage handles a text message. It returns false after it has closed the connection.
-func (c *conn) onMessage(text []byte) bool {
+// request is a request that waits, with the size of its message.
+type request struct {
+	serversdk.Request
+	size int
+}
+
+// onMessage handles a text message. on is false after it has closed the connection. kept says that the message counts as held
+// until it is answered.
+func (c *conn) onMessage(text []byte) (kept, on bool) {
 	allowed := c.allowed()
 	if !allowed && c.excess > excessMax {
-		c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(closePolicy)).Msg("server process sends much too fast: it is closed")
-		c.close(closePolicy)
-		return false
+		return false, !c.refused(errTooFast)
 	}
-	r, refused := serversdk.Parse(text)
+	r, refused := c.e.memory.parse(text)
 	switch {
 	case refused != nil:
 		c.sendRefusal(*refused)
-		return true
+		return false, true
 	case !allowed:
 		// It may repeat a request that is being answered, which goes on.
 		c.sendRefusal(serversdk.Refusal{Action: r.Action, ID: r.ID, Status: serversdk.StatusTooMany, Text: "Messages come too fast."})
-		return true
+		return false, true
 	}
 	if beat, ok := r.Fields.(serversdk.HeartbeatServerProcessFields); ok {
-		c.call(messages.BeatProcess{Healthy: beat.HealthStatus}, func(_ any, err error) { c.reply(&r, nil, err) })
-		return true
+		if c.begins() {
+			c.call(messages.BeatProcess{Healthy: beat.HealthStatus}, func(_ any, err error) { c.reply(&r, nil, err) })
+		}
+		return false, true
 	}
 	if changes(&r) {
 		switch stored, again := c.peer.replays.begin(r.ID, c); {
 		case stored != nil:
 			c.send(frameOf(stored))
-			return true
+			return false, true
 		case again: // the answer to the first one is sent here, too
-			return true
+			return false, true
 		}
+	} else if !c.begins() {
+		return false, true
 	}
-	if slow(&r) {
-		c.mu.Lock()
-		full := c.beside >= besideMax
-		if !full {
-			c.beside++
-		}
-		c.mu.Unlock()
-		if full {
-			c.refuse(&r, messages.RefuseProcess(serversdk.StatusTooMany, "%d requests are being answered already.", besideMax))
-			return true
-		}
+	isSlow, full := slow(&r), ""
+	c.mu.Lock()
+	switch {
+	case isSlow && c.beside >= besideMax:
+		full = fmt.Sprintf("%d requests are being answered already.", besideMax)
+	case !isSlow && len(c.queue) >= queueMax:
+		full = fmt.Sprintf("%d requests are waiting already.", queueMax)
+	case c.waits > 0 && c.waits+len(text) > serversdk.FrameMax:
+		full = fmt.Sprintf("%d bytes of requests are waiting already.", c.waits)
+	case isSlow:
+		c.beside++
+	default:
+		c.queue = append(c.queue, request{r, len(text)})
+	}
+	if full == "" {
+		c.waits += len(text)
+	}
+	c.mu.Unlock()
+	switch {
+	case full != "":
+		c.refuse(&r, messages.RefuseProcess(serversdk.StatusTooMany, "%s", full))
+		return false, true
+	case isSlow:
 		c.handle(&r, func(result any, err error) {
 			c.mu.Lock()
 			c.beside--
 			c.mu.Unlock()
-			c.reply(&r, result, err)
+			c.answers(&request{r, len(text)}, result, err)
 		})
-		return true
-	}
-	c.mu.Lock()
-	full := len(c.queue) >= queueMax
-	if !full {
-		c.queue = append(c.queue, r)
-	}
-	c.mu.Unlock()
-	if full {
-		c.refuse(&r, messages.RefuseProcess(serversdk.StatusTooMany, "%d requests are waiting already.", queueMax))
-	} else {
+	default:
 		c.next()
 	}
-	return true
+	return true, true
 }
 
 // next answers the requests of the queue, one at a time.
@@ -96,13 +108,22 @@ func (c *conn) next() {
 	}
 	c.busy = true
 	c.mu.Unlock()
-	c.handle(&r, func(result any, err error) {
-		c.reply(&r, result, err)
+	c.handle(&r.Request, func(result any, err error) {
+		c.answers(&r, result, err)
 		c.mu.Lock()
 		c.busy = false
 		c.mu.Unlock()
 		c.next()
 	})
+}
+
+// answers answers a request whose message counted as held.
+func (c *conn) answers(r *request, result any, err error) {
+	c.reply(&r.Request, result, err)
+	c.mu.Lock()
+	c.waits -= r.size
+	c.mu.Unlock()
+	c.hold(-r.size)
 }
 
 // changes reports whether a request has an effect, so that its repetition must not have another one. The answers to
@@ -170,11 +191,11 @@ func (c *conn) sendRefusal(r serversdk.Refusal) { c.send(frameOf(r.Frame())) }
 // answered sends a response. If it is lasting, it is kept for repetitions of the request.
 func (c *conn) answered(r *serversdk.Request, text []byte, lasting bool) {
 	if !changes(r) {
-		c.send(frameOf(text))
+		c.finishes(text)
 		return
 	}
 	for _, to := range c.peer.replays.end(r.ID, text, lasting, c) {
-		to.send(frameOf(text))
+		to.finishes(text)
 	}
 }
 
@@ -435,6 +456,21 @@ func (c *conn) refresh(host bool) {
 		return
 	}
 	c.call(messages.HideToken{Token: auth.Token}, func(any, error) { send(c.e.o.HostURL) })
+}
+
+// sizeOf estimates the size of the message of a push, without its encoding.
+func sizeOf(p messages.ProcessPush) int {
+	const others = 1 << 10
+	var g *messages.GameSession
+	switch p := p.(type) {
+	case messages.PushGameSession:
+		g = p.Session
+	case messages.PushUpdate:
+		g = p.Session
+	default:
+		return others
+	}
+	return others + len(g.Data) + len(g.MatchmakerData)
 }
 
 // pushed returns the message of a push.

@@ -25,7 +25,7 @@ func TestGameServerWrapper(t *testing.T) {
 		s.ok("CreateGameSessionQueue", object{
 			"Name": "servers", "TimeoutInSeconds": 60, "Destinations": []object{{"DestinationArn": text(fleet, "FleetAttributes.FleetArn")}},
 		})
-		flavors := []sdkclient.Flavor{sdkclient.Go56, sdkclient.Go54, sdkclient.Cpp}
+		flavors := []sdkclient.Flavor{sdkclient.Go56, sdkclient.Go54, sdkclient.Cpp, sdkclient.CSharp}
 		if _, quick := s.driver.(goSDK); !quick {
 			flavors = flavors[:1]
 		}
