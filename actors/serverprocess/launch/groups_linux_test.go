@@ -1,12 +1,14 @@
 package launch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"troupe/actors/serverprocess"
 	"troupe/messages"
 )
 
@@ -100,5 +102,20 @@ func TestWhyThereAreNoControlGroups(t *testing.T) {
 		if root, err := try(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v", want, root, err)
 		}
+	}
+}
+
+// Without a control group, a process that takes more memory than it may is killed, and the event says so.
+func TestMemoryIsLimited(t *testing.T) {
+	o := newOwner(t, nil)
+	s := self(t, "memory")
+	s.MemoryMax, s.CPUs = 64<<20, 0.5
+	o.groups.err = errors.New("no groups here")
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	if e := next[Event](o); e.Code != eventGeneric || !strings.Contains(e.Text, "no groups here") {
+		t.Errorf("%+v", e)
+	}
+	if e := next[Event](o); e.Code != serverprocess.EventCrashed || !strings.Contains(e.Text, "more than 64 MiB") {
+		t.Errorf("%+v", e)
 	}
 }
