@@ -146,17 +146,19 @@ func TestTheNextHostEndsWhatAKilledOneHasLeft(t *testing.T) {
 
 // A wrapper may end before its server, which needs time to say good-bye.
 func TestAServerGetsItsGraceAfterItsWrapperHasEnded(t *testing.T) {
-	const slow = `trap "sleep 0.5; echo saved; exit" TERM; echo up; while :; do sleep 0.05; done`
+	const slow = `trap "sleep 0.5; echo saved; exit" TERM; echo up; touch up; while :; do sleep 0.05; done`
 	for name, script := range map[string]string{
 		"in the group":      "sh -c '" + slow + "' & wait",
 		"out of the group":  "setsid sh -c '" + slow + "' & wait",
-		"of its own accord": "setsid sh -c '" + slow + "' & exit",
+		"of its own accord": "setsid sh -c '" + slow + "' & until test -e up; do sleep 0.05; done; exit",
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOwner(t, nil)
-			o.Configure(fleet, shell(script), "here", map[string]int{"here": 1})
+			s := shell(script)
+			s.Dir = t.TempDir()
+			o.Configure(fleet, s, "here", map[string]int{"here": 1})
 			o.logged(`"message":"up"`)
-			o.Configure(fleet, shell(script), "here", nil)
+			o.Configure(fleet, s, "here", nil)
 			next[Exited](o)
 			o.logged(`"message":"saved"`)
 		})
@@ -202,7 +204,7 @@ func TestServersThatBehaveBadly(t *testing.T) {
 	}{
 		"ends at once":                 {shell("exit 0"), serverprocess.EventCrashed, []string{"exit status 0", "printed nothing"}, ""},
 		"is killed":                    {shell("kill -9 $$"), serverprocess.EventCrashed, []string{"signal: killed"}, ""},
-		"goes to the background":       {shell(`setsid sh -c 'trap "echo ended; exit" TERM; while :; do sleep 0.05; done' & sleep 0.2`), serverprocess.EventCrashed, []string{"exit status 0, and what it had started was ended", "\nended"}, ""},
+		"goes to the background":       {shell(`setsid sh -c 'trap "echo ended; exit" TERM; touch trap; while :; do sleep 0.05; done' & until test -e trap; do sleep 0.05; done`), serverprocess.EventCrashed, []string{"exit status 0, and what it had started was ended", "\nended"}, ""},
 		"goes there without output":    {shell(`setsid sh -c 'sleep 1000' > /dev/null 2>&1 & sleep 0.2`), serverprocess.EventCrashed, []string{"what it had started was ended"}, ""},
 		"closes its output":            {shell("echo last words; exec >&- 2>&-; sleep 0.2; exit 5"), serverprocess.EventCrashed, []string{"exit status 5", "last words"}, ""},
 		"prints 100 MB without a line": {shell(`head -c 100000000 /dev/zero | tr '\0' x; exit 6`), serverprocess.EventCrashed, []string{"exit status 6", "xxxx"}, ""},
@@ -218,6 +220,9 @@ func TestServersThatBehaveBadly(t *testing.T) {
 			}
 			write("new", "#!/bin/sh\necho the new one\nexec sleep 1000\n", 0o755)
 			o := newOwner(t, nil)
+			if try.server.Dir == "" {
+				try.server.Dir = dir
+			}
 			o.Configure(fleet, try.server, "here", map[string]int{"here": 1})
 			e := next[Event](o)
 			for _, text := range try.texts {
