@@ -88,6 +88,8 @@ func makeRoot(mount string, own []byte, pid int) (string, error) {
 			return "", fmt.Errorf("no control groups can be made: %w", err)
 		}
 		if err := delegate(base); err != nil {
+			_ = write(base, "cgroup.procs", strconv.Itoa(pid))
+			_ = os.Remove(within)
 			return "", fmt.Errorf("no control groups can be made, because other processes are in the host's: %w", err)
 		}
 	}
@@ -139,6 +141,8 @@ func makeGroup(dir string, of *messages.GameServer) (g *group, err error) {
 		if err := write(dir, "memory.max", strconv.FormatInt(of.MemoryMax, 10)); err != nil {
 			return g, err
 		}
+		_ = write(dir, "memory.swap.max", "0")  // the file is not there if the system has no swap
+		_ = write(dir, "memory.oom.group", "1") // a server of which the half is killed is none
 	}
 	if of.CPUs > 0 {
 		if err := write(dir, "cpu.max", fmt.Sprintf("%d %d", int(of.CPUs*cpuPeriod), cpuPeriod)); err != nil {

@@ -119,3 +119,34 @@ func TestMemoryIsLimited(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// A kernel that lets this process divide its control group limits what a server and all that it starts take.
+func TestControlGroupsOfTheKernel(t *testing.T) {
+	o := newOwner(t, nil)
+	probe, err := o.groups.take(&messages.GameServer{MemoryMax: 1 << 30})
+	if err != nil {
+		t.Skip(err)
+	}
+	probe.remove()
+	s := self(t, "memory")
+	s.MemoryMax = 64 << 20
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	if e := next[Event](o); e.Code != serverprocess.EventCrashed || !strings.Contains(e.Text, "out of memory: more than 64 MiB") {
+		t.Errorf("%+v", e)
+	}
+	o.Configure(fleet, s, "here", nil)
+	s = shell(`n=0; while test $n -lt 30000; do n=$((n+1)); done; cat /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/cpu.stat; exec sleep 1000`)
+	s.CPUs = 0.1
+	o.Configure("fleet-cpu", s, "here", map[string]int{"here": 1})
+	o.logged(`"message":"nr_throttled `)
+	o.log.mu.Lock()
+	if text := strings.Join(o.log.all, ""); strings.Contains(text, `"message":"nr_throttled 0"`) {
+		t.Errorf("processors are not limited: %s", text)
+	}
+	o.log.mu.Unlock()
+	root := o.groups.root
+	o.Close()
+	if there(root) {
+		t.Errorf("%s is left", root)
+	}
+}
