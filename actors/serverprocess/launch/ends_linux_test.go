@@ -58,6 +58,8 @@ func pidIn(t *testing.T, path ...string) int {
 
 const workDir = "LAUNCH_TEST_DIR" // the variable of the folder in which beHost works
 
+func init() { roles["host"] = beHost }
+
 // beHost is a host that runs wrapper scripts: as its own user, and as another one if it can.
 func beHost() {
 	l := New(Options{Log: zerolog.Nop(), Counters: new(counters.Set), Compute: "box", Tell: func(any) {},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"troupe/actors/child/cgroup"
 	"troupe/actors/serverprocess"
 	"troupe/messages"
 )
@@ -20,7 +21,7 @@ func hierarchy(t *testing.T, controllers string) (mount string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(dir, "cgroup.controllers", controllers+"\n"); err != nil {
+	if err := cgroup.Write(dir, "cgroup.controllers", controllers+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	return mount
@@ -39,7 +40,7 @@ func content(t *testing.T, path ...string) string {
 
 func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	mount := hierarchy(t, "cpuset cpu io memory pids")
-	root, err := makeRoot(mount, []byte(ownGroup), 7)
+	root, err := makeRoot(mount, ownGroup, 7)
 	if want := filepath.Join(mount, "system.slice", "troupe.service", "troupe-servers-7"); err != nil || root != want {
 		t.Fatalf("%s, %v", root, err)
 	}
@@ -58,7 +59,7 @@ func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	if g.outOfMemory() {
 		t.Error("out of memory")
 	}
-	if err := write(g.dir, "memory.events", "low 0\noom 1\noom_kill 2\n"); err != nil || !g.outOfMemory() {
+	if err := cgroup.Write(g.dir, "memory.events", "low 0\noom 1\noom_kill 2\n"); err != nil || !g.outOfMemory() {
 		t.Errorf("not out of memory, %v", err)
 	}
 	g.remove()
@@ -95,9 +96,9 @@ func TestControlGroupsOfEarlierHosts(t *testing.T) {
 
 func TestWhyThereAreNoControlGroups(t *testing.T) {
 	for want, try := range map[string]func() (string, error){
-		"no control groups of version 2": func() (string, error) { return makeRoot(t.TempDir(), []byte("4:memory:/x\n"), 7) },
-		"has no controller memory":       func() (string, error) { return makeRoot(hierarchy(t, "cpuset cpu pids"), []byte(ownGroup), 7) },
-		"no such file or directory":      func() (string, error) { return makeRoot(t.TempDir(), []byte(ownGroup), 7) },
+		"no control groups of version 2": func() (string, error) { return makeRoot(t.TempDir(), "4:memory:/x\n", 7) },
+		"has no controller memory":       func() (string, error) { return makeRoot(hierarchy(t, "cpuset cpu pids"), ownGroup, 7) },
+		"no such file or directory":      func() (string, error) { return makeRoot(t.TempDir(), ownGroup, 7) },
 	} {
 		if root, err := try(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v", want, root, err)
