@@ -58,6 +58,13 @@ func (v *checks) gameServers(c *Config) {
 		from, to int
 	}
 	var taken []ports
+	tcp, udp := c.listening()
+	for _, l := range slices.Concat(tcp, udp, []keyedAddr{{"serverSDK.addr", c.ServerSDK.Addr}}) {
+		_, text, _ := net.SplitHostPort(l.addr)
+		if port, err := strconv.Atoi(text); err == nil {
+			taken = append(taken, ports{l.key, port, port})
+		}
+	}
 	records := c.fleetRecords(time.Time{})
 	for i, f := range c.Fleets {
 		key, s := fmt.Sprintf("fleets[%d].server", i), &f.Server

@@ -47,6 +47,8 @@ func TestGameServersAreChecked(t *testing.T) {
 		"fleets[0].server.user: user \"nobody-of-this-name\" ":                               func(_ *Fleet, s *GameServer) { s.User = "nobody-of-this-name" },
 		"fleets[0].server.ports: must be a range":                                            func(_ *Fleet, s *GameServer) { s.Ports = "7780-7777" },
 		"fleets[0].server.ports: must be a range like":                                       func(_ *Fleet, s *GameServer) { s.Ports = "60001" },
+		"fleets[0].server.ports: has ports of api.addr as well":                              func(_ *Fleet, s *GameServer) { s.Ports = "8070-8080" },
+		"fleets[0].server.ports: has ports of dtls.addr as well":                             func(_ *Fleet, s *GameServer) { s.Ports = "33401-33500" },
 		"fleets[0].server.ports: must be there":                                              func(_ *Fleet, s *GameServer) { s.Ports = "" },
 		"fleets[0].server.ports: fleet fleet-dev has 4 ports, and 5 processes need one each": func(_ *Fleet, s *GameServer) { s.Processes = 5 },
 	} {
