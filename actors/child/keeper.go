@@ -120,7 +120,7 @@ func (k *Keeper) Start(s Start) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{cmd: s.Cmd, keeper: k, serial: serial, gone: make(chan struct{})}
+	p := &Process{cmd: s.Cmd, keeper: k, serial: serial, gone: make(chan struct{}), empty: make(chan struct{}), buried: make(chan struct{})}
 	go func() {
 		awaitEnd(p.cmd)
 		close(p.gone)
@@ -153,13 +153,46 @@ type Process struct {
 	keeper *Keeper
 	serial int
 	gone   chan struct{}
+	empty  chan struct{}
+	buried chan struct{}
 }
 
 // Gone is closed when the child has ended.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Ask sends SIGTERM to the child's process group. It must not be called after Bury.
-func (p *Process) Ask() { signalGroup(p.cmd.Process.Pid, syscall.SIGTERM) }
+// restInterval is how often what a child has left behind is looked at.
+const restInterval = 50 * time.Millisecond
+
+// Empty returns a channel that is closed when all that the child has started has ended, too, and whether it has already.
+// It must be called once, after Gone and before Bury.
+func (p *Process) Empty() (empty <-chan struct{}, now bool) {
+	r := p.rest()
+	if !r.lives() {
+		close(p.empty)
+		return p.empty, true
+	}
+	go func() {
+		for r.lives() {
+			select {
+			case <-time.After(restInterval):
+			case <-p.buried:
+				return
+			}
+		}
+		close(p.empty)
+	}()
+	return p.empty, false
+}
+
+func (p *Process) rest() *rest {
+	return &rest{tag: p.keeper.tag, serial: p.serial, group: p.cmd.Process.Pid}
+}
+
+// Ask sends SIGTERM to the child and all that it has started. It must not be called after Bury.
+func (p *Process) Ask() {
+	signalGroup(p.cmd.Process.Pid, syscall.SIGTERM)
+	p.rest().ask()
+}
 
 // Kill kills the child's process group. It must not be called after Bury.
 func (p *Process) Kill() { signalGroup(p.cmd.Process.Pid, syscall.SIGKILL) }
@@ -167,8 +200,13 @@ func (p *Process) Kill() { signalGroup(p.cmd.Process.Pid, syscall.SIGKILL) }
 // Bury kills what the child has started and left behind, and returns how the child has ended. Until then the
 // kernel does not use its process id again.
 func (p *Process) Bury() *os.ProcessState {
-	p.Kill()
-	KillMarked(p.keeper.tag, p.serial)
+	select {
+	case <-p.empty: // a search costs time
+	default:
+		p.Kill()
+		KillMarked(p.keeper.tag, p.serial)
+	}
+	close(p.buried)
 	p.keeper.ended(p.serial)
 	reap(p.cmd)
 	return p.cmd.ProcessState

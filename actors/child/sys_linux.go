@@ -2,10 +2,13 @@ package child
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -35,6 +38,36 @@ func attributes(s *Start, t Tag, serial int) *syscall.SysProcAttr {
 // are ignored, because sample watches the usage anyway. RLIMIT_NPROC is not used: it would count all
 // processes and threads of the user, including the host's.
 func tame(pid int, l Limits, t Tag, serial int) {
+	tameOne(pid, l, t, serial)
+	// What it has started meanwhile has not inherited that.
+	for at, todo := 0, []int{pid}; at < len(todo) && at < tameMax; at++ {
+		for _, p := range childrenOf(todo[at]) {
+			if t.marked(p) != serial {
+				tameOne(p, l, t, serial)
+				todo = append(todo, p)
+			}
+		}
+	}
+}
+
+// tameMax limits how many processes tame looks at. A child has a fraction of a millisecond to start them.
+const tameMax = 100
+
+// childrenOf returns the process ids of a process's children. A kernel without CONFIG_PROC_CHILDREN shows none.
+func childrenOf(pid int) (all []int) {
+	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for field := range bytes.FieldsSeq(text) {
+			if p, err := strconv.Atoi(string(field)); err == nil {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+func tameOne(pid int, l Limits, t Tag, serial int) {
 	if l.Nice != 0 {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, l.Nice)
 	}
@@ -118,21 +151,99 @@ func reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func signalGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
 
+// signalMarked sends a signal to a process if it is marked as a descendant of one child of t's Keeper, or of any of its
+// children if serial is 0. It holds on to the process, so that the signal reaches no other one with the same id.
+func (t Tag) signalMarked(pid, serial int, s syscall.Signal) bool {
+	if found := t.marked(pid); found == 0 || serial != 0 && serial != found {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	return t.marked(pid) != 0 && p.Signal(s) == nil
+}
+
 // KillMarked kills the descendants of one child of t's Keeper, or of all its children if serial is 0.
 func KillMarked(t Tag, serial int) {
 	killed := make(map[int]bool)
 	for again := true; again; { // repeat for processes that were started meanwhile
 		again = false
 		for _, p := range processes() {
-			if killed[p] {
-				continue
-			}
-			if s := t.marked(p); s != 0 && (serial == 0 || s == serial) {
+			if !killed[p] && t.signalMarked(p, serial, syscall.SIGKILL) {
 				killed[p], again = true, true
-				_ = syscall.Kill(p, syscall.SIGKILL)
 			}
 		}
 	}
+}
+
+// EndMarked ends what a host that was killed has left of the children of t's Keeper: by SIGTERM, and by SIGKILL after
+// grace or the end of ctx. It returns how many processes there were, soon after their end.
+func EndMarked(ctx context.Context, t Tag, grace time.Duration) int {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	left := func() []int {
+		return slices.DeleteFunc(processes(), func(p int) bool { return t.marked(p) == 0 || !lives(p) })
+	}
+	first := left()
+	for _, p := range first { // not those that they start for their good-bye
+		t.signalMarked(p, 0, syscall.SIGTERM)
+	}
+	for len(left()) > 0 {
+		select {
+		case <-time.After(restInterval):
+			continue
+		case <-ctx.Done():
+		}
+		KillMarked(t, 0)
+		for range 20 { // the kernel needs a moment to free their memory and ports
+			if len(left()) == 0 {
+				break
+			}
+			time.Sleep(restInterval)
+		}
+		break
+	}
+	return len(first)
+}
+
+// rest is what a child has started and left behind. The child itself is a zombie.
+type rest struct {
+	tag           Tag
+	serial, group int
+	known         []int // some of its processes; they are looked at first, because that costs less than to search
+}
+
+func (r *rest) has(pid int) bool {
+	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	p, ok := parseStat(stat)
+	return ok && (p.group == r.group || r.tag.marked(pid) == r.serial)
+}
+
+// lives reports whether there is any.
+func (r *rest) lives() bool {
+	none := func(pid int) bool { return !r.has(pid) }
+	if r.known = slices.DeleteFunc(r.known, none); len(r.known) == 0 {
+		r.known = slices.DeleteFunc(processes(), none)
+	}
+	return len(r.known) > 0
+}
+
+// ask sends SIGTERM to those that have left the process group.
+func (r *rest) ask() {
+	for _, p := range processes() {
+		if group, err := syscall.Getpgid(p); err == nil && group != r.group {
+			r.tag.signalMarked(p, r.serial, syscall.SIGTERM)
+		}
+	}
+}
+
+// lives reports whether a process is there and no zombie.
+func lives(pid int) bool {
+	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, ok := parseStat(stat)
+	return ok
 }
 
 func processes() []int {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,4 +103,31 @@ func TestAMarkIsOfOneProgramAndChild(t *testing.T) {
 	for _, cmd := range all {
 		_ = cmd.Wait()
 	}
+}
+
+// A child may start another process before the host has marked it.
+func TestWhatAChildHasStartedBeforeItIsMarked(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "setsid sleep 1000 & wait")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	first := cmd.Process.Pid
+	var all []int
+	for until := time.Now().Add(time.Minute); len(all) == 0; time.Sleep(time.Millisecond) {
+		if all = childrenOf(first); time.Now().After(until) {
+			t.Skip("this kernel does not show the children of a process") // CONFIG_PROC_CHILDREN
+		}
+	}
+	tag := newTag(false)
+	tame(first, Limits{FilesMax: 77}, tag, 5)
+	for _, p := range append(all, first) {
+		limits, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p))
+		adj, _ := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", p))
+		got := strings.Join(strings.Fields(string(limits)), " ")
+		if tag.marked(p) != 5 || string(adj) != "1000\n" || !strings.Contains(got, "Max core file size 0 0 ") || !strings.Contains(got, "Max open files 77 77 ") {
+			t.Errorf("%d of %d: mark %d, %s%s", p, first, tag.marked(p), adj, limits)
+		}
+	}
+	KillMarked(tag, 5)
+	_ = cmd.Wait()
 }

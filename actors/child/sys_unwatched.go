@@ -3,6 +3,7 @@
 package child
 
 import (
+	"context"
 	"os/exec"
 	"time"
 )
@@ -15,7 +16,19 @@ func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() }
 func reap(*exec.Cmd)         {}
 func marksGroups(User) bool  { return false }
 
-// KillMarked does nothing on this system.
-func KillMarked(Tag, int)                       {}
+// KillMarked and EndMarked do nothing on this system.
+func KillMarked(Tag, int) {}
+
+// EndMarked returns 0.
+func EndMarked(context.Context, Tag, time.Duration) int { return 0 }
+
+type rest struct {
+	tag           Tag
+	serial, group int
+}
+
+func (*rest) lives() bool { return false }
+func (*rest) ask()        {}
+
 func sample(Tag) (marked, groups map[int]Usage) { return nil, nil }
 func threadTime() time.Duration                 { return 0 }

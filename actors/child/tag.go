@@ -1,10 +1,6 @@
 package child
 
-import (
-	"math/rand/v2"
-	"os"
-	"strconv"
-)
+import "math/rand/v2"
 
 // Tag is a random number that identifies a Keeper. Together with a child's serial number, it marks the child
 // and all its descendants.
@@ -26,14 +22,4 @@ func newTag(groups bool) Tag {
 		t |= groupsTag
 	}
 	return t
-}
-
-// Save writes the tag to a lock file. A later host reads it if it finds the file unlocked.
-func (t Tag) Save(f *os.File) { _, _ = f.WriteString(strconv.FormatUint(uint64(t), 16)) }
-
-// SavedTag returns the tag that Save wrote to a lock file, or 0 if there is none.
-func SavedTag(path string) Tag {
-	text, _ := os.ReadFile(path)
-	n, _ := strconv.ParseUint(string(text), 16, tagBits)
-	return Tag(n)
 }

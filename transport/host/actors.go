@@ -40,6 +40,9 @@ func (h *Host) startActors(o Options) error {
 		return err
 	}
 	h.queued = player.NewPool(c.queueBytesAll())
+	if !o.Dev {
+		h.warnOfRoot(c.Fleets)
+	}
 	newHandler := o.NewHandler
 	if newHandler == nil {
 		newHandler = func(*messages.Fleet) script.Handler { return script.Relay{} }

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/serverprocess/launch"
 	"troupe/messages"
 	"troupe/messages/lazy"
@@ -56,6 +58,14 @@ func (v *checks) gameServers(c *Config) {
 		from, to int
 	}
 	var taken []ports
+	tcp, udp := c.listening()
+	for _, l := range slices.Concat(tcp, udp, []keyedAddr{{"serverSDK.addr", c.ServerSDK.Addr}}) {
+		_, text, _ := net.SplitHostPort(l.addr)
+		if port, err := strconv.Atoi(text); err == nil {
+			taken = append(taken, ports{l.key, port, port})
+		}
+	}
+	records := c.fleetRecords(time.Time{})
 	for i, f := range c.Fleets {
 		key, s := fmt.Sprintf("fleets[%d].server", i), &f.Server
 		if s.Path == "" {
@@ -91,9 +101,7 @@ func (v *checks) gameServers(c *Config) {
 		if !ok || from == 0 {
 			continue
 		}
-		if need := s.Processes * (1 + len(f.Locations)); to-from+1 < need {
-			v.that(key+".ports", false, fmt.Sprintf("has %d ports for %d processes in %d locations", to-from+1, s.Processes, 1+len(f.Locations)))
-		}
+		v.err(key+".ports", catalog.EnoughPorts(records[i]))
 		for _, o := range taken {
 			v.that(key+".ports", to < o.from || from > o.to, "has ports of "+o.key+" as well")
 		}
@@ -119,6 +127,15 @@ func (h *Host) launching(c *Config, players fleet.Advertised) *launch.Options {
 		token, err := authorizeCompute(ctx, h.Doer(), m)
 		return launch.Access{URL: h.ownServerSDK(c), Token: token}, err
 	}}
+}
+
+// warnOfRoot says which fleets have game servers with all rights on this machine.
+func (h *Host) warnOfRoot(fleets []Fleet) {
+	for _, f := range fleets {
+		if f.Server.Path != "" && f.Server.User == "" && os.Geteuid() == 0 {
+			h.log.Warn().Str("fleet_id", f.ID).Msg("the host runs as root, and so do the game servers of this fleet: name another user in its server.user, or run the host as one")
+		}
+	}
 }
 
 // authorizeCompute registers a compute of this host, unless it is registered as it is now, and returns a token for its

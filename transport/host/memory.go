@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 	"strconv"
 	"strings"
+
+	"troupe/actors/child/cgroup"
 )
 
 // queueBytesFallback applies if the size of the machine's memory is unknown.
@@ -72,11 +73,11 @@ func MemoryMax() int64 {
 // example a container's limit or MemoryMax= of systemd. It returns 0 if there is no limit. It is safe for
 // concurrent use.
 func GroupMemoryMax() int64 {
-	groups, err := os.ReadFile("/proc/self/cgroup")
+	groups, err := os.ReadFile(cgroup.File)
 	if err != nil {
 		return 0
 	}
-	return groupMemoryMax(string(groups), "/sys/fs/cgroup")
+	return groupMemoryMax(string(groups), cgroup.Root)
 }
 
 // noLimit is just below the value that control groups v1 report if there is no limit.
@@ -86,18 +87,13 @@ const noLimit = math.MaxInt64 / 2
 // /proc/self/cgroup. Inside a container, the folder of the process's own group may be missing; then its limit
 // is found in the root folder.
 func groupMemoryMax(groups, root string) (least int64) {
-	for line := range strings.Lines(groups) {
-		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
-		controllers, group, _ := strings.Cut(line, ":")
-		folder, file := root, "memory.max"
-		if controllers != "" {
-			folder, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
-			if !slices.Contains(strings.Split(controllers, ","), "memory") {
-				continue
-			}
+	for _, v := range []struct{ controller, folder, file string }{{"", root, "memory.max"}, {"memory", filepath.Join(root, "memory"), "memory.limit_in_bytes"}} {
+		group, ok := cgroup.Own(groups, v.controller)
+		if !ok {
+			continue
 		}
 		for group = path.Clean("/" + group); ; group = path.Dir(group) {
-			if limit := numberIn(filepath.Join(folder, group, file)); limit > 0 && limit < noLimit && (least == 0 || limit < least) {
+			if limit := numberIn(filepath.Join(v.folder, group, v.file)); limit > 0 && limit < noLimit && (least == 0 || limit < least) {
 				least = limit
 			}
 			if group == "/" {

@@ -116,13 +116,18 @@ func (v *checks) addr(key, addr string) {
 	}
 }
 
+type keyedAddr struct{ key, addr string }
+
+// listeners returns those of players and of the API.
+func (c *Config) listening() (tcp, udp []keyedAddr) {
+	return []keyedAddr{{"api.addr", c.API.Addr}, {"websocket.addr", c.WebSocket.Addr}, {"wss.addr", c.WSS.Addr}},
+		[]keyedAddr{{"fast.addr", c.Fast.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr}}
+}
+
 // ports reports two listeners on the same port. Port 0, which means any free port, is allowed.
 func (v *checks) ports(c *Config) {
-	type listener struct{ key, addr string }
-	for _, all := range [][]listener{
-		{{"api.addr", c.API.Addr}, {"websocket.addr", c.WebSocket.Addr}, {"wss.addr", c.WSS.Addr}},
-		{{"fast.addr", c.Fast.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr}},
-	} {
+	tcp, udp := c.listening()
+	for _, all := range [][]keyedAddr{tcp, udp} {
 		for i, l := range all {
 			for _, before := range all[:i] {
 				v.that(l.key, !samePort(before.addr, l.addr), "is the address of "+before.key+" as well")

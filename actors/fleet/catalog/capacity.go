@@ -35,7 +35,7 @@ func (c *Catalog) onUpdateCapacity(m stage.Request[messages.UpdateCapacity, *mes
 		groups[location] = now
 		try := *f.record
 		try.Groups = groups
-		if err := enoughPorts(&try); err != nil && now.Desired > was.Desired {
+		if err := EnoughPorts(&try); err != nil && now.Desired > was.Desired {
 			return ledger.Entry{}, err
 		}
 		return c.fleetAs(f, fleetChange{set: func(n *messages.Fleet, e *events) {
@@ -65,9 +65,9 @@ func (c *Catalog) capacityAllowed(f *messages.Fleet, location string, g messages
 	return nil
 }
 
-// enoughPorts returns an error if a host does not have a port for each process of a fleet with a Server, in all locations
+// EnoughPorts returns an error if a host does not have a port for each process of a fleet with a Server, in all locations
 // together.
-func enoughPorts(f *messages.Fleet) error {
+func EnoughPorts(f *messages.Fleet) error {
 	if f.Server == nil || f.Server.Ports() == 0 {
 		return nil
 	}

@@ -243,5 +243,10 @@ func TestHostsAreComputesOfTheirFleets(t *testing.T) {
 		do[*messages.Fleet](w, messages.UpdateCapacity{FleetID: "fleet-server", Desired: &many, Max: &many})
 		w.refuses(messages.InvalidRequest, messages.UpdateRuntime{FleetID: "fleet-server", Runtime: three})
 		w.refuses(messages.InvalidRequest, messages.AddFleetLocations{FleetID: "fleet-server", Locations: []string{away}})
+		// Neither can the operator, at the next start.
+		w.options.Fleets[len(w.options.Fleets)-1].Runtime = three
+		if _, err := New(w.options); err == nil || !strings.HasPrefix(err.Error(), "fleet fleet-server has 3 ports, and 9 processes need one each (the API") {
+			t.Error(err)
+		}
 	})
 }

@@ -254,7 +254,7 @@ func runnable(f *messages.Fleet, rc messages.RuntimeConfiguration) error {
 	}
 	n := *f
 	n.Runtime = rc
-	return enoughPorts(&n)
+	return EnoughPorts(&n)
 }
 
 // onDeleteFleet ends the game sessions of a fleet. The fleet is TERMINATED when all of them have ended.

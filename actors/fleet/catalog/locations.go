@@ -94,7 +94,7 @@ func (c *Catalog) onAddLocations(m stage.Request[messages.AddFleetLocations, *me
 			}
 		}, then: func() {
 			c.o.Listener.CapacityChanged(f.record, "")
-		}}, enoughPorts(&try)
+		}}, EnoughPorts(&try)
 	})
 }
 

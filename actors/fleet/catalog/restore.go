@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"troupe/actors/store"
@@ -67,6 +68,19 @@ func (c *Catalog) restore() error {
 		}
 	}
 	c.checkScripts()
+	return c.checkPorts()
+}
+
+// checkPorts refuses a configuration with too few ports for the process groups that UpdateFleetCapacity has set before.
+// In a cluster, an event says so: its leader must lead.
+func (c *Catalog) checkPorts() error {
+	for _, id := range slices.Sorted(maps.Keys(c.fleets)) {
+		if f := c.fleets[id]; f.configured && !c.shared {
+			if err := EnoughPorts(f.record); err != nil {
+				return fmt.Errorf("%w (the API has set its process groups): configure more ports, or fewer processes", err)
+			}
+		}
+	}
 	return nil
 }
 

@@ -12,7 +12,8 @@
 //	   any  -> leaving                              it has said that it ends: ended if it does not
 //	   any  -> asked -> stopping -> killed -> gone  TerminateProcess, SIGTERM, SIGKILL
 //
-// A process that ends before it is ready, or soon after its start without a game session, is a failure: the next one
-// starts after a pause that grows, and alone. The processes of a host end with it. When it is killed, Linux kills them,
-// but not what they have started; other systems kill nothing.
+// A process has ended when all that it has started has. One that ends before it is ready, or soon after its start without
+// a game session, is a failure: the next one starts after a pause that grows, and alone. The processes of a host end with
+// it. When it is killed, Linux kills them, and the next Launcher ends what they have started before it starts anything;
+// other systems kill nothing.
 package launch

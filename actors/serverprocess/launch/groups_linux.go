@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"troupe/actors/child/cgroup"
 	"troupe/messages"
 )
 
@@ -24,9 +25,8 @@ type groups struct {
 }
 
 const (
-	cgroupRoot = "/sys/fs/cgroup"
-	ownCgroup  = "/proc/self/cgroup"
-	cpuPeriod  = 100_000 // microseconds
+	cpuPeriod = 100_000                // microseconds
+	endTime   = 200 * time.Millisecond // how long killed processes may keep their group
 )
 
 // group is the control group of one process. A nil group is that of the host.
@@ -43,9 +43,9 @@ func (g *groups) take(of *messages.GameServer) (*group, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.root == "" && g.err == nil {
-		text, err := os.ReadFile(ownCgroup)
+		text, err := os.ReadFile(cgroup.File)
 		if err == nil {
-			g.root, err = makeRoot(cgroupRoot, text, os.Getpid())
+			g.root, err = makeRoot(cgroup.Root, string(text), os.Getpid())
 		}
 		g.err = err
 	}
@@ -58,14 +58,9 @@ func (g *groups) take(of *messages.GameServer) (*group, error) {
 
 // makeRoot makes the folder for groups beside the host's own, whose contents of /proc/self/cgroup are given. A group may
 // not have both processes and groups with limits. So if the host is alone in its group, it moves into one within it.
-func makeRoot(mount string, own []byte, pid int) (string, error) {
-	path := ""
-	for line := range strings.Lines(string(own)) {
-		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
-			path = rest
-		}
-	}
-	if path == "" {
+func makeRoot(mount, own string, pid int) (string, error) {
+	path, ok := cgroup.Own(own, "")
+	if !ok {
 		return "", errors.New("this system has no control groups of version 2")
 	}
 	base := filepath.Join(mount, filepath.FromSlash(path))
@@ -78,16 +73,18 @@ func makeRoot(mount string, own []byte, pid int) (string, error) {
 			return "", fmt.Errorf("the host's control group has no controller %s: with systemd, Delegate=yes", c)
 		}
 	}
-	delegate := func(dir string) error { return write(dir, "cgroup.subtree_control", "+cpu +memory") }
+	delegate := func(dir string) error { return cgroup.Write(dir, "cgroup.subtree_control", "+cpu +memory") }
 	if err := delegate(base); err != nil {
 		within := filepath.Join(base, "troupe")
 		if err := os.Mkdir(within, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			return "", fmt.Errorf("no control groups can be made: %w", err)
 		}
-		if err := write(within, "cgroup.procs", strconv.Itoa(pid)); err != nil {
+		if err := cgroup.Write(within, "cgroup.procs", strconv.Itoa(pid)); err != nil {
 			return "", fmt.Errorf("no control groups can be made: %w", err)
 		}
 		if err := delegate(base); err != nil {
+			_ = cgroup.Write(base, "cgroup.procs", strconv.Itoa(pid))
+			_ = os.Remove(within)
 			return "", fmt.Errorf("no control groups can be made, because other processes are in the host's: %w", err)
 		}
 	}
@@ -120,10 +117,6 @@ func sweepGroups(base string, pid int) {
 	}
 }
 
-func write(dir, name, text string) error {
-	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
-}
-
 func makeGroup(dir string, of *messages.GameServer) (g *group, err error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -136,12 +129,14 @@ func makeGroup(dir string, of *messages.GameServer) (g *group, err error) {
 		}
 	}()
 	if of.MemoryMax > 0 {
-		if err := write(dir, "memory.max", strconv.FormatInt(of.MemoryMax, 10)); err != nil {
+		if err := cgroup.Write(dir, "memory.max", strconv.FormatInt(of.MemoryMax, 10)); err != nil {
 			return g, err
 		}
+		_ = cgroup.Write(dir, "memory.swap.max", "0")  // the file is not there if the system has no swap
+		_ = cgroup.Write(dir, "memory.oom.group", "1") // a server of which the half is killed is none
 	}
 	if of.CPUs > 0 {
-		if err := write(dir, "cpu.max", fmt.Sprintf("%d %d", int(of.CPUs*cpuPeriod), cpuPeriod)); err != nil {
+		if err := cgroup.Write(dir, "cpu.max", fmt.Sprintf("%d %d", int(of.CPUs*cpuPeriod), cpuPeriod)); err != nil {
 			return g, err
 		}
 	}
@@ -161,18 +156,8 @@ func (g *group) outOfMemory() bool {
 	if g == nil {
 		return false
 	}
-	events, _ := os.ReadFile(filepath.Join(g.dir, "memory.events"))
-	return oomKills(events) > 0
-}
-
-// oomKills returns the field oom_kill of memory.events.
-func oomKills(events []byte) (n int64) {
-	for line := range strings.Lines(string(events)) {
-		if number, ok := strings.CutPrefix(line, "oom_kill "); ok {
-			n, _ = strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-		}
-	}
-	return n
+	n, _ := cgroup.Kills(g.dir, "memory.events")
+	return n > 0
 }
 
 // remove kills what is left in the group, and removes it.
@@ -183,13 +168,8 @@ func (g *group) remove() {
 	if g.open != nil {
 		_ = g.open.Close()
 	}
-	_ = write(g.dir, "cgroup.kill", "1")
-	for range 20 { // its processes may still be ending
-		if os.Remove(g.dir) == nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	_ = cgroup.Write(g.dir, "cgroup.kill", "1")
+	_ = cgroup.Remove(g.dir, endTime)
 }
 
 // close removes the folder of the groups.

@@ -1,12 +1,15 @@
 package launch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"troupe/actors/child/cgroup"
+	"troupe/actors/serverprocess"
 	"troupe/messages"
 )
 
@@ -18,7 +21,7 @@ func hierarchy(t *testing.T, controllers string) (mount string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(dir, "cgroup.controllers", controllers+"\n"); err != nil {
+	if err := cgroup.Write(dir, "cgroup.controllers", controllers+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	return mount
@@ -37,7 +40,7 @@ func content(t *testing.T, path ...string) string {
 
 func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	mount := hierarchy(t, "cpuset cpu io memory pids")
-	root, err := makeRoot(mount, []byte(ownGroup), 7)
+	root, err := makeRoot(mount, ownGroup, 7)
 	if want := filepath.Join(mount, "system.slice", "troupe.service", "troupe-servers-7"); err != nil || root != want {
 		t.Fatalf("%s, %v", root, err)
 	}
@@ -56,7 +59,7 @@ func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	if g.outOfMemory() {
 		t.Error("out of memory")
 	}
-	if err := write(g.dir, "memory.events", "low 0\noom 1\noom_kill 2\n"); err != nil || !g.outOfMemory() {
+	if err := cgroup.Write(g.dir, "memory.events", "low 0\noom 1\noom_kill 2\n"); err != nil || !g.outOfMemory() {
 		t.Errorf("not out of memory, %v", err)
 	}
 	g.remove()
@@ -93,12 +96,58 @@ func TestControlGroupsOfEarlierHosts(t *testing.T) {
 
 func TestWhyThereAreNoControlGroups(t *testing.T) {
 	for want, try := range map[string]func() (string, error){
-		"no control groups of version 2": func() (string, error) { return makeRoot(t.TempDir(), []byte("4:memory:/x\n"), 7) },
-		"has no controller memory":       func() (string, error) { return makeRoot(hierarchy(t, "cpuset cpu pids"), []byte(ownGroup), 7) },
-		"no such file or directory":      func() (string, error) { return makeRoot(t.TempDir(), []byte(ownGroup), 7) },
+		"no control groups of version 2": func() (string, error) { return makeRoot(t.TempDir(), "4:memory:/x\n", 7) },
+		"has no controller memory":       func() (string, error) { return makeRoot(hierarchy(t, "cpuset cpu pids"), ownGroup, 7) },
+		"no such file or directory":      func() (string, error) { return makeRoot(t.TempDir(), ownGroup, 7) },
 	} {
 		if root, err := try(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v", want, root, err)
 		}
+	}
+}
+
+// Without a control group, a process that takes more memory than it may is killed, and the event says so.
+func TestMemoryIsLimited(t *testing.T) {
+	o := newOwner(t, nil)
+	s := self(t, "memory")
+	s.MemoryMax, s.CPUs = 64<<20, 0.5
+	o.groups.err = errors.New("no groups here")
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	if e := next[Event](o); e.Code != eventGeneric || !strings.Contains(e.Text, "no groups here") {
+		t.Errorf("%+v", e)
+	}
+	if e := next[Event](o); e.Code != serverprocess.EventCrashed || !strings.Contains(e.Text, "more than 64 MiB") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A kernel that lets this process divide its control group limits what a server and all that it starts take.
+func TestControlGroupsOfTheKernel(t *testing.T) {
+	o := newOwner(t, nil)
+	probe, err := o.groups.take(&messages.GameServer{MemoryMax: 1 << 30})
+	if err != nil {
+		t.Skip(err)
+	}
+	probe.remove()
+	s := self(t, "memory")
+	s.MemoryMax = 64 << 20
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	if e := next[Event](o); e.Code != serverprocess.EventCrashed || !strings.Contains(e.Text, "out of memory: more than 64 MiB") {
+		t.Errorf("%+v", e)
+	}
+	o.Configure(fleet, s, "here", nil)
+	s = shell(`n=0; while test $n -lt 30000; do n=$((n+1)); done; cat /sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/cpu.stat; exec sleep 1000`)
+	s.CPUs = 0.1
+	o.Configure("fleet-cpu", s, "here", map[string]int{"here": 1})
+	o.logged(`"message":"nr_throttled `)
+	o.log.mu.Lock()
+	if text := strings.Join(o.log.all, ""); strings.Contains(text, `"message":"nr_throttled 0"`) {
+		t.Errorf("processors are not limited: %s", text)
+	}
+	o.log.mu.Unlock()
+	root := o.groups.root
+	o.Close()
+	if there(root) {
+		t.Errorf("%s is left", root)
 	}
 }

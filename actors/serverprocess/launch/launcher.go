@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -63,6 +64,7 @@ type Launcher struct {
 	cancel context.CancelFunc
 	wake   chan struct{} // capacity 1
 	done   chan struct{}
+	swept  chan struct{} // closed when nothing is left of hosts that were killed
 
 	mu    sync.Mutex
 	inbox []func() // guarded by mu; what the loop does next. Bounded by the number of fleets and processes, because each causes few
@@ -96,11 +98,31 @@ type placed struct {
 func New(o Options) *Launcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Launcher{
-		o: o, others: keeper{user: child.User{UID: 1}}, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		o: o, others: keeper{user: child.User{UID: 1}}, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{}), swept: make(chan struct{}),
 		pools: make(map[place]*placed), children: make(map[string]*server), ports: make(map[messages.FleetID]*ports),
 	}
+	l.own.log, l.others.log = &l.o.Log, &l.o.Log
 	go l.loop()
+	go l.sweep()
 	return l
+}
+
+// foldersPrefix begins the names of folders of Keepers, in the system's folder for temporary files.
+const foldersPrefix = "troupe-servers-"
+
+// sweep ends what hosts that were killed have left. Nothing is started before.
+func (l *Launcher) sweep() {
+	defer close(l.swept)
+	var all sync.WaitGroup
+	for _, left := range child.LeftFolders(os.TempDir(), foldersPrefix) {
+		all.Go(func() {
+			if n := child.EndMarked(l.ctx, left.Tag, closeLimit); n > 0 {
+				l.o.Log.Warn().Int("processes", n).Msg("processes of an earlier host, which was killed, were still there and are ended")
+			}
+			left.Remove()
+		})
+	}
+	all.Wait()
 }
 
 // do has f called by the loop.
@@ -270,6 +292,7 @@ func (l *Launcher) close() {
 		}
 	})
 	<-l.done
+	<-l.swept
 	l.live.Wait()
 	l.own.stop()
 	l.others.stop()
@@ -335,15 +358,22 @@ func same(a, b *messages.GameServer) bool {
 
 // keeper is a child.Keeper that is made when it is first used: it has a thread.
 type keeper struct {
-	user child.User
-	mu   sync.Mutex
-	made *child.Keeper // guarded by mu
+	user   child.User
+	log    *zerolog.Logger
+	mu     sync.Mutex
+	made   *child.Keeper // guarded by mu
+	folder *child.Folder // nil if none could be made; guarded by mu
 }
 
 func (k *keeper) start(s child.Start) (*child.Process, error) {
 	k.mu.Lock()
 	if k.made == nil {
-		k.made = child.NewKeeper(child.NewTag(k.user))
+		t := child.NewTag(k.user)
+		var err error
+		if k.folder, err = child.NewFolder(os.TempDir(), foldersPrefix, t); err != nil {
+			k.log.Warn().Err(err).Msg("if this host is killed, the next one will not find what its game servers have started")
+		}
+		k.made = child.NewKeeper(t)
 		go k.made.Run()
 	}
 	made := k.made
@@ -357,5 +387,8 @@ func (k *keeper) stop() {
 	defer k.mu.Unlock()
 	if k.made != nil {
 		k.made.Stop()
+	}
+	if k.folder != nil {
+		k.folder.Remove()
 	}
 }

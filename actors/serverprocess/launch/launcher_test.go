@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +27,13 @@ import (
 // role makes this test binary a game server that is no server: it has no endpoint to connect to.
 const role = "LAUNCH_TEST_ROLE"
 
+// roles are those of other files.
+var roles = make(map[string]func())
+
 func beServer(what string) {
+	if be := roles[what]; be != nil {
+		be()
+	}
 	switch what {
 	case "crash":
 		fmt.Println("loading the map")
@@ -383,22 +388,4 @@ func TestAnotherUser(t *testing.T) {
 	o.Configure(fleet, s, "here", map[string]int{"here": 1})
 	o.logged(`"message":"nobody"`)
 	o.logged(`"message":"home /`)
-}
-
-// Without a control group, a process that takes more memory than it may is killed, and the event says so.
-func TestMemoryIsLimited(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("memory is limited on Linux only")
-	}
-	o := newOwner(t, nil)
-	s := self(t, "memory")
-	s.MemoryMax, s.CPUs = 64<<20, 0.5
-	o.groups.err = errors.New("no groups here")
-	o.Configure(fleet, s, "here", map[string]int{"here": 1})
-	if e := next[Event](o); e.Code != eventGeneric || !strings.Contains(e.Text, "no groups here") {
-		t.Errorf("%+v", e)
-	}
-	if e := next[Event](o); e.Code != serverprocess.EventCrashed || !strings.Contains(e.Text, "more than 64 MiB") {
-		t.Errorf("%+v", e)
-	}
 }

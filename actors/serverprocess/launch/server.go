@@ -80,6 +80,7 @@ func (c *server) hosts(sink script.Sink) {
 // run is the life of the process.
 func (c *server) run() (e exit) {
 	defer c.hosts(nil)
+	<-c.l.swept
 	access, err := c.l.o.Authorize(c.l.ctx, c.in.fleet, c.in.location, c.in.compute)
 	if err != nil {
 		return exit{eventGeneric, "no game server can be started, because this host is no compute of the fleet: " + err.Error(), true, true}
@@ -93,7 +94,14 @@ func (c *server) run() (e exit) {
 }
 
 func notStarted(of *messages.GameServer, err error) exit {
-	return exit{eventInvalidPath, fmt.Sprintf("%s cannot be started: %v", of.Path, err), true, false}
+	text := of.Path + " cannot be started"
+	if of.Dir != "" {
+		text += " in " + of.Dir
+	}
+	if of.User != "" {
+		text += fmt.Sprintf(" as user %q", of.User)
+	}
+	return exit{eventInvalidPath, text + ": " + err.Error(), true, false}
 }
 
 // variables are those that every Server SDK reads (server-sdk.md 3.1).
@@ -180,7 +188,7 @@ func (c *server) live(cmd *exec.Cmd, user child.User) exit {
 		lines := c.lines(stream, []script.Level{script.LevelInfo, script.LevelError}[i])
 		reading.Go(func() { lines.Run(near[i]) })
 	}
-	why := c.watch(p)
+	why, first := c.watch(p)
 	how := p.Bury()
 	for _, f := range near {
 		_ = f.SetReadDeadline(time.Now().Add(drainTime))
@@ -190,20 +198,48 @@ func (c *server) live(cmd *exec.Cmd, user child.User) exit {
 		why = fmt.Sprintf("out of memory: more than %d MiB", c.in.of.MemoryMax>>20)
 	}
 	text := cmp.Or(why, how.String())
+	if first {
+		text += ", and what it had started was ended: a game server must not leave its work to another process"
+	}
 	c.l.o.Log.Info().Str("fleet_id", string(c.in.fleet)).Str("process_id", c.id).Str("how", text).Msg("game server ended")
 	return exit{text: c.withTail("a process ended (" + text + ")"), bad: !how.Success()}
 }
 
-// watch waits for the end of the process. It returns the reason for which the process was killed, or "".
-func (c *server) watch(p *child.Process) (why string) {
-	kills := c.kills
+// watch waits for the end of the process and of all that it has started, which gets SIGTERM when the process has ended, and
+// as much time as the process would get. It returns the reason for which the process was killed, or "", and whether the
+// process has ended by itself before the others.
+func (c *server) watch(p *child.Process) (why string, first bool) {
+	gone, kills, asked := p.Gone(), c.kills, false
+	var empty <-chan struct{}
+	var late <-chan time.Time
 	for {
 		select {
-		case <-p.Gone():
-			return why
+		case <-gone:
+			if kills == nil { // it was killed, and Bury kills the others
+				return why, false
+			}
+			var all bool
+			if empty, all = p.Empty(); all {
+				return why, false
+			}
+			gone, late = nil, time.After(stopLimit)
+			if !asked {
+				asked, first = true, true
+				p.Ask()
+			}
+		case <-empty:
+			return why, first
+		case <-late:
+			return why, first
 		case <-c.stops:
-			p.Ask()
+			if !asked {
+				asked = true
+				p.Ask()
+			}
 		case why = <-kills:
+			if gone == nil {
+				return why, first
+			}
 			kills = nil
 			p.Kill()
 		}

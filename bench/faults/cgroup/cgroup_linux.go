@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -11,18 +10,15 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"troupe/actors/child/cgroup"
 )
 
-// root is where all distributions mount the control groups.
-const root = "/sys/fs/cgroup"
-
-// version holds the folder and the file names that one version of control groups uses.
-type version struct{ folder, limit, peak, events string }
+// version holds the folder, the controller and the file names that one version of control groups uses.
+type version struct{ folder, controller, limit, peak, events string }
 
 var versions = []version{
-	{filepath.Join(root, "memory"), "memory.limit_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control"},
-	{root, "memory.max", "memory.peak", "memory.events"},
+	{filepath.Join(cgroup.Root, "memory"), "memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control"},
+	{cgroup.Root, "", "memory.max", "memory.peak", "memory.events"},
 }
 
 // Group is a control group. Any goroutine may call its methods.
@@ -55,39 +51,32 @@ func (v version) make(most int64) (*Group, error) {
 	if g.folder, err = os.MkdirTemp(v.folder, "troupe-faults-"); err != nil {
 		return nil, err
 	}
-	if err := g.write(g.limit, strconv.FormatInt(most, 10)); err != nil {
+	if err := cgroup.Write(g.folder, g.limit, strconv.FormatInt(most, 10)); err != nil {
 		return nil, errors.Join(err, os.Remove(g.folder))
 	}
-	_ = g.write("memory.swap.max", "0") // version 2 only; the file does not exist on a system without swap
+	_ = cgroup.Write(g.folder, "memory.swap.max", "0") // version 2 only; the file does not exist on a system without swap
 	return g, nil
 }
 
 // home returns the folder of this process's own control group.
 func (v version) home() (string, error) {
-	groups, err := os.ReadFile("/proc/self/cgroup")
+	groups, err := os.ReadFile(cgroup.File)
 	if err != nil {
 		return "", err
 	}
-	for line := range strings.Lines(string(groups)) {
-		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
-		controllers, group, _ := strings.Cut(line, ":")
-		if v.folder == filepath.Join(root, controllers) {
-			if folder := filepath.Join(v.folder, group); isFolder(folder) {
-				return folder, nil
-			}
-			return v.folder, nil // a container sees its own group as the root
-		}
+	group, ok := cgroup.Own(string(groups), v.controller)
+	if !ok {
+		return "", errors.New("this process is in no control group of the memory")
 	}
-	return "", errors.New("this process is in no control group of the memory")
+	if folder := filepath.Join(v.folder, group); isFolder(folder) {
+		return folder, nil
+	}
+	return v.folder, nil // a container sees its own group as the root
 }
 
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-func (g *Group) write(file, text string) error {
-	return os.WriteFile(filepath.Join(g.folder, file), []byte(text), 0)
 }
 
 // moving is held while this process is in another group, because a process can be in only one group at a time.
@@ -99,11 +88,11 @@ func (g *Group) Do(start func() error) (err error) {
 	moving.Lock()
 	defer moving.Unlock()
 	me := strconv.Itoa(os.Getpid())
-	if err := g.write("cgroup.procs", me); err != nil {
+	if err := cgroup.Write(g.folder, "cgroup.procs", me); err != nil {
 		return fmt.Errorf("enter a control group: %w", err)
 	}
 	defer func() {
-		if back := os.WriteFile(filepath.Join(g.home, "cgroup.procs"), []byte(me), 0); back != nil {
+		if back := cgroup.Write(g.home, "cgroup.procs", me); back != nil {
 			err = errors.Join(err, fmt.Errorf("leave a control group: %w", back))
 		}
 	}()
@@ -121,29 +110,10 @@ func (g *Group) Peak() int64 {
 }
 
 // Kills returns how many processes of the group the kernel has killed because memory ran out.
-func (g *Group) Kills() (int, error) {
-	text, err := os.ReadFile(filepath.Join(g.folder, g.events))
-	if err != nil {
-		return 0, err
-	}
-	for line := range bytes.Lines(text) {
-		if n, ok := bytes.CutPrefix(line, []byte("oom_kill ")); ok {
-			return strconv.Atoi(string(bytes.TrimSpace(n)))
-		}
-	}
-	return 0, errors.New("the kernel does not count whom it kills")
-}
+func (g *Group) Kills() (int, error) { return cgroup.Kills(g.folder, g.events) }
 
 // removeMax is how long the kernel may need to release processes that have exited.
 const removeMax = 5 * time.Second
 
 // Close removes the group. All its processes must have exited.
-func (g *Group) Close() error {
-	var err error
-	for end := time.Now().Add(removeMax); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if err = os.Remove(g.folder); !errors.Is(err, unix.EBUSY) {
-			break
-		}
-	}
-	return err
-}
+func (g *Group) Close() error { return cgroup.Remove(g.folder, removeMax) }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package node
+package child
 
 import (
 	"io/fs"
@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// lock creates a file and locks it. The lock is released when this process ends.
+// lock opens and locks a folder. The lock is released when the folder is closed or this process ends. Systems that clean
+// up the folder for temporary files leave a locked one alone (tmpfiles.d(5)).
 func lock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
