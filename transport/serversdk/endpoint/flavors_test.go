@@ -4,12 +4,14 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"troupe/messages"
 	"troupe/transport/sdkclient"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // SS-34, SS-35, SS-37, SS-104, SS-111, SS-112, section 14: a process of each SDK keeps its game session across the loss of its
@@ -21,8 +23,17 @@ func TestEachSDK(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := filepath.Join(t.TempDir(), "store.db")
 				w, begun := begin(t, at(store)), time.Now()
+				var on atomic.Pointer[hosttest.Host] // the host that runs now, or the last one
+				on.Store(w.Host)
 				dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-					return w.Net.DialContext(ctx, network, w.Host.Host.Addrs().API)
+					h := on.Load()
+					return h.Net.DialContext(ctx, network, h.Host.Addrs().API)
+				}
+				restart := func(after time.Duration) {
+					w.Host.Host.Close()
+					time.Sleep(after)
+					w.start(at(store))
+					on.Store(w.Host)
 				}
 				p, err := sdkclient.Init(t.Context(), sdkclient.Options{
 					URL: w.Host.Host.Addrs().ServerSDK, ProcessID: "p_1", HostID: "host-01", FleetID: string(w.fleet), AuthToken: w.token, Flavor: flavor, Dial: dial,
@@ -61,14 +72,11 @@ func TestEachSDK(t *testing.T) {
 				time.Sleep(20 * time.Second)
 				plays("after a drop", 2)
 
-				w.Host.Host.Close()
-				w.start(at(store))
+				restart(0)
 				time.Sleep(20 * time.Second)
 				plays("after a restart", 3)
 
-				w.Host.Host.Close()
-				time.Sleep(time.Minute)
-				w.start(at(store))
+				restart(time.Minute)
 				time.Sleep(40 * time.Second)
 				plays("after a minute without a host", 4)
 
