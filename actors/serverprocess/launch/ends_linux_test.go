@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -174,11 +175,14 @@ func TestAServerThatIgnoresSIGTERMIsKilledAfterItsWrapper(t *testing.T) {
 	s := shell(`sh -c 'trap "" TERM; echo $$ > stubborn; echo up; while :; do sleep 0.05; done' & wait`)
 	s.Dir = dir
 	o.Configure(fleet, s, "here", map[string]int{"here": 1})
-	o.logged(`"message":"up"`)
+	id := o.logged(`"message":"up"`)
 	began := time.Now()
 	o.Close()
 	if d := time.Since(began); d < closeLimit {
 		t.Errorf("killed after %v", d)
+	}
+	if want := []any{Starts{boxed(id)}, Exited{boxed(id)}}; !reflect.DeepEqual(o.got, want) {
+		t.Errorf("%+v", o.got)
 	}
 	pid := pidIn(t, dir, "stubborn")
 	o.await("its end", func() bool { return !running(pid) })
