@@ -50,8 +50,11 @@ func (f *Folder) Remove() {
 func LeftFolders(dir, prefix string) (left []*Folder) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
 		info, err := e.Info()
-		if err != nil || !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) || !own(info) {
+		if err != nil || !own(info) {
 			continue
 		}
 		f := &Folder{Path: filepath.Join(dir, e.Name())}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -174,11 +175,14 @@ func TestAServerThatIgnoresSIGTERMIsKilledAfterItsWrapper(t *testing.T) {
 	s := shell(`sh -c 'trap "" TERM; echo $$ > stubborn; echo up; while :; do sleep 0.05; done' & wait`)
 	s.Dir = dir
 	o.Configure(fleet, s, "here", map[string]int{"here": 1})
-	o.logged(`"message":"up"`)
+	id := o.logged(`"message":"up"`)
 	began := time.Now()
 	o.Close()
 	if d := time.Since(began); d < closeLimit {
 		t.Errorf("killed after %v", d)
+	}
+	if want := []any{Starts{boxed(id)}, Exited{boxed(id)}}; !reflect.DeepEqual(o.got, want) {
+		t.Errorf("%+v", o.got)
 	}
 	pid := pidIn(t, dir, "stubborn")
 	o.await("its end", func() bool { return !running(pid) })
@@ -206,8 +210,8 @@ func TestServersThatBehaveBadly(t *testing.T) {
 	}{
 		"ends at once":                 {shell("exit 0"), serverprocess.EventCrashed, []string{"exit status 0", "printed nothing"}, ""},
 		"is killed":                    {shell("kill -9 $$"), serverprocess.EventCrashed, []string{"signal: killed"}, ""},
-		"goes to the background":       {shell(`setsid sh -c 'trap "echo ended; exit" TERM; touch trap; while :; do sleep 0.05; done' & until test -e trap; do sleep 0.05; done`), serverprocess.EventCrashed, []string{"exit status 0, and what it had started was ended", "\nended"}, ""},
-		"goes there without output":    {shell(`setsid sh -c 'sleep 1000' > /dev/null 2>&1 & sleep 0.2`), serverprocess.EventCrashed, []string{"what it had started was ended"}, ""},
+		"goes to the background":       {shell(`setsid sh -c 'trap "echo ended; exit" TERM; touch trap; while :; do sleep 0.05; done' & until test -e trap; do sleep 0.05; done`), serverprocess.EventCrashed, []string{"exit status 0; it must wait for what it had started, which was ended", "\nended"}, ""},
+		"goes there without output":    {shell(`setsid sh -c 'sleep 1000' > /dev/null 2>&1 & sleep 0.2`), serverprocess.EventCrashed, []string{"exit status 0; it must wait for what it had started, which was ended", "printed nothing"}, ""},
 		"closes its output":            {shell("echo last words; exec >&- 2>&-; sleep 0.2; exit 5"), serverprocess.EventCrashed, []string{"exit status 5", "last words"}, ""},
 		"prints 100 MB without a line": {shell(`head -c 100000000 /dev/zero | tr '\0' x; exit 6`), serverprocess.EventCrashed, []string{"exit status 6", "xxxx"}, ""},
 		"reads":                        {shell("cat; echo the end of stdin; exit 7"), serverprocess.EventCrashed, []string{"exit status 7", "the end of stdin"}, ""},

@@ -336,21 +336,6 @@ func TestTheOutputOfAGameSessionIsItsLog(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheHostEndsAll(t *testing.T) {
-	o := newOwner(t, nil)
-	o.Configure(fleet, self(t, "stubborn"), "here", map[string]int{"here": 1})
-	id := o.logged(`"message":"up `)
-	o.Close()
-	if e := next[Exited](o); e.Process != boxed(id) {
-		t.Errorf("%+v", e)
-	}
-	for _, msg := range o.got {
-		if e, ok := msg.(Event); ok {
-			t.Errorf("%+v", e)
-		}
-	}
-}
-
 func TestWhatCannotBeStarted(t *testing.T) {
 	for name, set := range map[string]func(*messages.GameServer){
 		"no such file":  func(s *messages.GameServer) { s.Path = "/nowhere/server" },

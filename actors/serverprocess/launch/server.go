@@ -199,7 +199,7 @@ func (c *server) live(cmd *exec.Cmd, user child.User) exit {
 	}
 	text := cmp.Or(why, how.String())
 	if first {
-		text += ", and what it had started was ended: a game server must not leave its work to another process"
+		text += "; it must wait for what it had started, which was ended"
 	}
 	c.l.o.Log.Info().Str("fleet_id", string(c.in.fleet)).Str("process_id", c.id).Str("how", text).Msg("game server ended")
 	return exit{text: c.withTail("a process ended (" + text + ")"), bad: !how.Success()}
