@@ -42,7 +42,8 @@ type games struct {
 	news       roomNews
 	drain      drain
 	own        map[messages.ProcessID]bool // processes that the Launcher has started, from their connection to their exit
-	launcher   *launch.Launcher            // nil: this host starts no game servers; set when the actor has started
+	builds     buildFiles
+	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled log for failed commits; set once
 	context    *stage.Context // the fleet actor's context; nil until the actor has started
@@ -135,6 +136,7 @@ func (gs *games) started(c *stage.Context) {
 	gs.tellDamage()
 	gs.endRestored()
 	gs.startLauncher()
+	gs.startBuilds()
 }
 
 func (gs *games) stopped(last bool) {
