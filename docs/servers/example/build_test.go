@@ -1,0 +1,205 @@
+package main
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/actors/serverprocess/launch"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/hosttest"
+)
+
+// storage returns a folder with a bucket that has the example as a zip archive.
+func storage(t *testing.T) string {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := os.Open(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "games"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	to, err := os.Create(filepath.Join(dir, "games", "chat.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	w := zip.NewWriter(to)
+	part, err := w.Create("bin/server") // without a mode, as on Windows
+	if err == nil {
+		_, err = io.Copy(part, from)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// unpacked creates a build, and waits until it is READY.
+func unpacked(ctx context.Context, t *testing.T, api *gamelift.Client) *types.Build {
+	t.Helper()
+	made, err := api.CreateBuild(ctx, &gamelift.CreateBuildInput{
+		Name: aws.String("chat"), StorageLocation: &types.S3Location{Bucket: aws.String("games"), Key: aws.String("chat.zip"), RoleArn: aws.String("arn:aws:iam::1:role/x")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var build *types.Build
+	await(ctx, t, "a READY build", func() bool {
+		out, err := api.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: made.Build.BuildId})
+		if err != nil || out.Build.Status == types.BuildStatusFailed {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		build = out.Build
+		return build.Status == types.BuildStatusReady
+	})
+	return build
+}
+
+func fleetOf(build *types.Build, from int) *gamelift.CreateFleetInput {
+	in := &gamelift.CreateFleetInput{
+		Name: aws.String("arena"), BuildId: build.BuildId, ComputeType: types.ComputeTypeEc2, EC2InstanceType: types.EC2InstanceTypeC5Large,
+		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{
+			LaunchPath: aws.String("/local/game/bin/server"), Parameters: aws.String(asExample), ConcurrentExecutions: aws.Int32(2),
+		}}},
+	}
+	if from > 0 {
+		in.EC2InboundPermissions = []types.IpPermission{{FromPort: aws.Int32(int32(from)), ToPort: aws.Int32(int32(from + 9)), IpRange: aws.String("0.0.0.0/0"), Protocol: types.IpProtocolTcp}}
+	}
+	return in
+}
+
+// API-66, API-67: from an archive to a player in the game, and back, with the SDK.
+func TestABuildOverTheAPI(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := launch.Supported(); err != nil {
+		t.Skip(err)
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("only a host that runs as root can run builds, as nobody:", err)
+	}
+	from := 20_000 + 50*rand.IntN(240)
+	c := hosttest.Config(t)
+	c.Builds = host.Builds{Storage: storage(t), AllowUploaded: true, User: "nobody", Ports: fmt.Sprintf("%d-%d", from, from+39), UnpackedMax: 1 << 30}
+	h := hosttest.Start(t, host.Options{Config: c, Network: hosttest.System, Log: hosttest.Log(t)})
+	build := unpacked(ctx, t, h.API)
+	if own, _ := os.Executable(); *build.SizeOnDisk != sizeOf(t, own) {
+		t.Errorf("%d bytes", *build.SizeOnDisk)
+	}
+	made, err := h.API.CreateFleet(ctx, fleetOf(build, from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fleet := made.FleetAttributes
+	if *fleet.BuildId != *build.BuildId || *fleet.BuildArn != *build.BuildArn || fleet.Status != types.FleetStatusNew {
+		t.Errorf("%+v", fleet)
+	}
+	await(ctx, t, "an ACTIVE fleet", func() bool {
+		out, err := h.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{*fleet.FleetId}})
+		return err == nil && out.FleetAttributes[0].Status == types.FleetStatusActive
+	})
+	var game *types.GameSession
+	await(ctx, t, "a game session", func() bool {
+		out, err := h.API.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: fleet.FleetId, MaximumPlayerSessionCount: aws.Int32(2)})
+		if err == nil {
+			game = out.GameSession
+		}
+		return err == nil
+	})
+	await(ctx, t, "ACTIVE", func() bool {
+		out, err := h.API.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: game.GameSessionId})
+		return err == nil && out.GameSessions[0].Status == types.GameSessionStatusActive
+	})
+	seat, err := h.API.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: game.GameSessionId, PlayerId: aws.String("ann")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if port := int(*game.Port); port < from || port > from+9 {
+		t.Errorf("port %d", port)
+	}
+	conn, lines, id := join(t, &types.GameSessionConnectionInfo{IpAddress: game.IpAddress, Port: game.Port, MatchedPlayerSessions: []types.MatchedPlayerSession{{PlayerSessionId: seat.PlayerSession.PlayerSessionId}}})
+	expect(t, lines, id+" joined")
+	for _, pid := range processesOf(t, "/build-") {
+		if uid := ownerOf(t, pid); uid != nobody.Uid {
+			t.Errorf("process %s runs as user %s", pid, uid)
+		}
+	}
+
+	// In use, a build stays.
+	var inUse *types.InvalidRequestException
+	if _, err := h.API.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: build.BuildId}); !errors.As(err, &inUse) || !strings.Contains(*inUse.Message, *fleet.FleetId) {
+		t.Errorf("deleted in use: %v", err)
+	}
+	fmt.Fprintln(conn) // an empty line leaves, which ends the game
+	if _, err := h.API.DeleteFleet(ctx, &gamelift.DeleteFleetInput{FleetId: fleet.FleetId}); err != nil {
+		t.Fatal(err)
+	}
+	await(ctx, t, "the end of the fleet, and the deletion of its build", func() bool {
+		_, err := h.API.DeleteBuild(ctx, &gamelift.DeleteBuildInput{BuildId: build.BuildId})
+		return err == nil
+	})
+	await(ctx, t, "no process of the build", func() bool { return len(processesOf(t, string(*build.BuildId))) == 0 })
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "troupe-builds-*", *build.BuildId))
+	await(ctx, t, "no files of the build", func() bool {
+		left, err = filepath.Glob(filepath.Join(os.TempDir(), "troupe-builds-*", *build.BuildId))
+		return err == nil && len(left) == 0
+	})
+}
+
+func sizeOf(t *testing.T, name string) int64 {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// processesOf returns the processes whose executable has text in its path. It returns none where there is no /proc.
+func processesOf(t *testing.T, text string) (all []string) {
+	t.Helper()
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if path, err := os.Readlink(link); err == nil && strings.Contains(path, text) {
+			all = append(all, filepath.Base(filepath.Dir(link)))
+		}
+	}
+	return all
+}
+
+// ownerOf returns the number of the user of a process.
+func ownerOf(t *testing.T, pid string) string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "Uid:" {
+			return fields[1]
+		}
+	}
+	return ""
+}
