@@ -33,6 +33,7 @@ type Build struct {
 	OperatingSystem string // as the caller has given it; empty if it has not
 	SDKVersion      string // version of the Server SDK; as above
 	Bucket, Key     string // where its zip or folder is in the storage of each host
+	Awaits          bool   `json:",omitempty"` // nothing is there before it is uploaded
 	Status          BuildStatus
 	Why             string `json:",omitempty"` // why it is FAILED
 	Size            int64  // bytes of all its files; 0 until it is READY
@@ -42,6 +43,16 @@ type Build struct {
 	Call            string `json:",omitempty"` // see WithID
 }
 
+// UploadsBucket is the bucket of builds that are uploaded to a host. Clients of S3 put such a name into the path of a
+// request, because it cannot be part of the name of a machine.
+const UploadsBucket = "Troupe_Uploads"
+
+// UploadSuffix is the end of all keys in UploadsBucket.
+const UploadSuffix = ".zip"
+
+// UploadKey returns the key of a build in UploadsBucket.
+func UploadKey(id BuildID) string { return string(id) + UploadSuffix }
+
 // CreateBuild creates a build of what is in the storage of the hosts. It is answered before that has been unpacked.
 type CreateBuild struct {
 	ToCatalog[*Build]
@@ -49,9 +60,15 @@ type CreateBuild struct {
 	Name, Version   string
 	OperatingSystem string
 	SDKVersion      string
-	Bucket, Key     string
+	Bucket, Key     string // both empty: the build will be uploaded, and BuildUploaded follows
 	Tags            map[string]string
 	Call            string // see WithID
+}
+
+// BuildUploaded says that the archive of a build has been uploaded. The error is Conflict if the build does not wait for it.
+type BuildUploaded struct {
+	ToCatalog[None]
+	ID BuildID
 }
 
 // UpdateBuild changes those attributes that are not empty.

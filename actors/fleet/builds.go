@@ -45,7 +45,7 @@ func (gs *games) startBuilds() {
 
 // buildChanged unpacks a build that is new to this host.
 func (gs *games) buildChanged(b *messages.Build) {
-	if gs.builds.folder == nil || gs.builds.of[b.ID] != nil || b.Status == messages.BuildFailed {
+	if gs.builds.folder == nil || gs.builds.of[b.ID] != nil || b.Status == messages.BuildFailed || b.Awaits {
 		return
 	}
 	gs.builds.of[b.ID] = new(buildState)
@@ -53,7 +53,7 @@ func (gs *games) buildChanged(b *messages.Build) {
 }
 
 func (gs *games) buildDeleted(id messages.BuildID) {
-	if gs.builds.of[id] == nil {
+	if gs.builds.folder == nil {
 		return
 	}
 	delete(gs.builds.of, id)

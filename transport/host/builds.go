@@ -3,15 +3,21 @@ package host
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/serverprocess/builds"
 	"troupe/actors/serverprocess/launch"
 	"troupe/messages"
+	"troupe/transport/uploads"
 )
 
 // builds checks the settings of builds. Nobody but the operator decides that programs of others run on the machine, and
@@ -44,6 +50,36 @@ func (v *checks) builds(b *Builds) {
 		v.that("builds.user", o.UID != 0, "must not be root")
 		v.that("builds.user", int(o.UID) != os.Geteuid(), "must be another user than that of the host, whose keys and store it could read")
 	}
+}
+
+// uploads returns what serves uploads of builds before others, and what makes tokens for them. The latter is nil if the
+// host takes none.
+func (h *Host) uploads(c *Config, key []byte, log zerolog.Logger) (serve func(http.Handler) http.Handler, token func(messages.BuildID) string) {
+	if !c.Builds.AllowUploaded {
+		return func(next http.Handler) http.Handler { return next }, nil
+	}
+	u := uploads.New(uploads.Options{
+		Dir: filepath.Join(c.Builds.Storage, messages.UploadsBucket), SizeMax: int64(c.Builds.UnpackedMax), Key: key, Now: time.Now, Log: log,
+		Awaits: func(ctx context.Context, id messages.BuildID) error {
+			found, err := messages.Do(ctx, h.Doer(), messages.BuildQuery{ID: id})
+			if err == nil && (len(found) == 0 || !found[0].Awaits) {
+				err = messages.Errorf(messages.Conflict, "build %s takes no upload any more", id)
+			}
+			return err
+		},
+		Uploaded: func(ctx context.Context, id messages.BuildID) error {
+			return messages.Run(ctx, h.Doer(), messages.BuildUploaded{ID: id})
+		},
+	})
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, uploads.Path) {
+				u.ServeHTTP(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}, u.Token
 }
 
 // ownerOf returns a user by its name or number.

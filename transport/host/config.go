@@ -295,8 +295,8 @@ type Builds struct {
 	// Dir is the folder into which builds are unpacked. If it is empty, it is builds in the folder of store.path, or a
 	// temporary folder if there is no store.path.
 	Dir string `config:"dir"`
-	// AllowUploaded allows fleets of builds: whoever may call CreateBuild and CreateFleet then runs programs on this
-	// machine, as User.
+	// AllowUploaded allows uploads and fleets of builds: whoever may call CreateBuild and CreateFleet then runs programs on
+	// this machine, as User.
 	AllowUploaded bool `config:"allowUploaded"`
 	// User is the name or number of the user that runs them; the host must run as root for that. It must be neither root
 	// nor the host's own user.

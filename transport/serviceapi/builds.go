@@ -15,14 +15,18 @@ import (
 	"troupe/transport/awswire"
 )
 
-// createBuild creates a build of a zip archive or a folder in the storage of the host (service-api.md 2.14).
+// createBuild creates a build of a zip archive or a folder in the storage of the host, or of one that is uploaded
+// (service-api.md 2.14).
 func (s *Server) createBuild(ctx context.Context, in *gamelift.CreateBuildInput) (*gamelift.CreateBuildOutput, error) {
-	if in.StorageLocation == nil {
-		return nil, invalid("give StorageLocation: this host takes no uploads of builds")
-	}
-	bucket, key, err := stored(in.StorageLocation)
-	if err != nil {
-		return nil, err
+	var bucket, key string
+	var err error
+	switch {
+	case in.StorageLocation != nil:
+		if bucket, key, err = stored(in.StorageLocation); err != nil {
+			return nil, err
+		}
+	case s.options.UploadToken == nil:
+		return nil, invalid("give StorageLocation: this host takes no uploads, because its operator does not set builds.allowUploaded")
 	}
 	tags, err := tagsOf(in.Tags)
 	made, err := do(ctx, s, err, messages.CreateBuild{
@@ -32,7 +36,33 @@ func (s *Server) createBuild(ctx context.Context, in *gamelift.CreateBuildInput)
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.CreateBuildOutput{Build: s.build(made), StorageLocation: shownLocation(made)}, nil
+	out := &gamelift.CreateBuildOutput{Build: s.build(made), StorageLocation: shownLocation(made)}
+	if in.StorageLocation == nil {
+		out.UploadCredentials = s.uploadCredentials(made)
+	}
+	return out, nil
+}
+
+// requestUploadCredentials returns what a client of S3 uploads the archive of a build with.
+func (s *Server) requestUploadCredentials(ctx context.Context, in *gamelift.RequestUploadCredentialsInput) (*gamelift.RequestUploadCredentialsOutput, error) {
+	id, err := s.arns.build(in.BuildId)
+	found, err := do(ctx, s, err, messages.BuildQuery{ID: id})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, messages.Errorf(messages.NotFound, "there is no build %q", awswire.Clip(*in.BuildId))
+	case !found[0].Awaits || s.options.UploadToken == nil:
+		return nil, invalid("build %s takes no upload: it has its files, or this host takes none", found[0].ID)
+	}
+	return &gamelift.RequestUploadCredentialsOutput{StorageLocation: shownLocation(found[0]), UploadCredentials: s.uploadCredentials(found[0])}, nil
+}
+
+// uploadCredentials returns credentials whose session token alone counts. Clients need the others to sign.
+func (s *Server) uploadCredentials(b *messages.Build) *types.AwsCredentials {
+	return &types.AwsCredentials{
+		AccessKeyId: aws.String("upload"), SecretAccessKey: aws.String("upload"), SessionToken: aws.String(s.options.UploadToken(b.ID)),
+	}
 }
 
 const (

@@ -82,6 +82,27 @@ func TestBuildsAreCreatedUpdatedDescribedListedDeleted(t *testing.T) {
 		for _, operation := range []string{"DeleteBuild", "DescribeBuild"} {
 			a.call(t, protocol, operation, members{"BuildId": arn}).Want(t, 400, "NotFoundException")
 		}
-		a.call(t, protocol, "RequestUploadCredentials", members{"BuildId": arn}).Want(t, 400, invalidRequest)
+		a.call(t, protocol, "RequestUploadCredentials", members{"BuildId": arn}).Want(t, 400, "NotFoundException")
+		a.call(t, protocol, "RequestUploadCredentials", members{"BuildId": "build-0002"}).Want(t, 400, invalidRequest)
+	})
+}
+
+func TestBuildsAreUploaded(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t, func(o *Options) { o.UploadToken = func(id messages.BuildID) string { return "token of " + string(id) } })
+		out := a.call(t, protocol, "CreateBuild", members{"Name": "n"}).OK(t)
+		if got := a.fake.got[0].(messages.CreateBuild); got.Bucket != "" || got.Key != "" {
+			t.Errorf("the backend got %+v", got)
+		}
+		a.fake.builds[0].Awaits, a.fake.builds[0].Bucket, a.fake.builds[0].Key = true, "Uploads", "k"
+		again := a.call(t, protocol, "RequestUploadCredentials", members{"BuildId": "build-0000"}).OK(t)
+		want := members{"AccessKeyId": "upload", "SecretAccessKey": "upload", "SessionToken": "token of build-0000"}
+		if !reflect.DeepEqual(out["UploadCredentials"], want) || !reflect.DeepEqual(again["UploadCredentials"], want) ||
+			!reflect.DeepEqual(again["StorageLocation"], members{"Bucket": "Uploads", "Key": "k"}) {
+			t.Errorf("got %v and %v", out, again)
+		}
+		a.fake.builds[0].Awaits = false
+		a.call(t, protocol, "RequestUploadCredentials", members{"BuildId": "build-0000"}).Want(t, 400, invalidRequest)
+		a.call(t, protocol, "RequestUploadCredentials", members{"BuildId": "build-none"}).Want(t, 400, "NotFoundException")
 	})
 }

@@ -56,6 +56,9 @@ func (c *Catalog) onCreateBuild(m stage.Request[messages.CreateBuild, *messages.
 			ID: q.ID, Name: q.Name, Version: q.Version, OperatingSystem: q.OperatingSystem, SDKVersion: q.SDKVersion, Bucket: q.Bucket, Key: q.Key,
 			Status: messages.BuildInitialized, Created: c.context.Now(), Tags: q.Tags, Call: q.Call,
 		}
+		if q.Bucket == "" {
+			made.Awaits, made.Bucket, made.Key = true, messages.UploadsBucket, messages.UploadKey(q.ID)
+		}
 		return ledger.Entry{Changes: []store.Change{putBuild(made)}, Claim: ledger.Claim{Count: 1}, Apply: func() {
 			c.setBuild(made)
 			c.context.Log().Info().Str("build_id", string(made.ID)).Str("bucket", made.Bucket).Str("key", made.Key).Msg("build created")
@@ -95,6 +98,16 @@ func (c *Catalog) onUpdateBuild(m stage.Request[messages.UpdateBuild, *messages.
 	q := m.Request
 	c.changeBuild(q.ID, m.Reply, func(b *messages.Build) error {
 		b.Name, b.Version = cmp.Or(q.Name, b.Name), cmp.Or(q.Version, b.Version)
+		return nil
+	})
+}
+
+func (c *Catalog) onBuildUploaded(m stage.Request[messages.BuildUploaded, stage.None]) {
+	c.changeBuild(m.Request.ID, func(_ *messages.Build, err error) { m.Reply(stage.None{}, err) }, func(b *messages.Build) error {
+		if !b.Awaits {
+			return messages.Errorf(messages.Conflict, "build %s is %s, and takes no upload", b.ID, b.Status)
+		}
+		b.Awaits = false
 		return nil
 	})
 }

@@ -78,6 +78,12 @@ func TestBuildsAreCreatedUnpackedAndDeleted(t *testing.T) {
 		w.refuses(messages.NotFound, messages.BuildQuery{ID: b.ID})
 		w.restart()
 		w.refuses(messages.NotFound, messages.BuildQuery{ID: b.ID})
+		up := do[*messages.Build](w, messages.CreateBuild{ID: "build-up"})
+		assert.Equal(t, "where it is uploaded to", up.Bucket+"/"+up.Key, "Troupe_Uploads/build-up.zip")
+		assert.Equal(t, "it awaits its upload", up.Awaits, true)
+		do[any](w, messages.BuildUploaded{ID: up.ID})
+		assert.Equal(t, "it awaits another one", w.build(up.ID).Awaits, false)
+		w.refuses(messages.Conflict, messages.BuildUploaded{ID: up.ID})
 		w.owner.c.o.Builds.Refused = "no builds"
 		w.refuses(messages.InvalidRequest, messages.CreateBuild{Bucket: "games", Key: "x"})
 	})

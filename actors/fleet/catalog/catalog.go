@@ -206,6 +206,8 @@ func (c *Catalog) Ask(a stage.Ask) bool {
 		c.onDeleteBuild(stage.As(q, a))
 	case messages.BuildQuery:
 		stage.As(q, a).Reply(c.describeBuilds(q.ID))
+	case messages.BuildUploaded:
+		c.onBuildUploaded(stage.As(q, a))
 	case messages.BuildUnpacked:
 		c.onBuildUnpacked(stage.As(q, a))
 	case messages.CreateFleet:

@@ -105,8 +105,16 @@ func (f *Folder) Close() {
 // Want unpacks a build unless it is there. Unpacked follows.
 func (f *Folder) Want(b *messages.Build) { f.do(func() { f.want(b) }) }
 
-// Drop deletes the files of a build. No process may run from them.
-func (f *Folder) Drop(id messages.BuildID) { f.do(func() { f.remove(f.path(id)) }) }
+// Drop deletes the files of a build, and its archive if that was uploaded. No process may run from them.
+func (f *Folder) Drop(id messages.BuildID) {
+	f.do(func() {
+		f.remove(f.path(id))
+		uploaded := filepath.Join(f.o.Storage, messages.UploadsBucket, messages.UploadKey(id))
+		if err := os.Remove(uploaded); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.o.Log.Error().Err(err).Msg("the archive of a build cannot be deleted")
+		}
+	})
+}
 
 // Keep deletes the files of all builds but these.
 func (f *Folder) Keep(ids map[messages.BuildID]bool) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
@@ -89,10 +90,9 @@ func fleetOf(build *types.Build, from int) *gamelift.CreateFleetInput {
 	return in
 }
 
-// API-66, API-67: from an archive to a player in the game, and back, with the SDK.
-func TestABuildOverTheAPI(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+// rootUser skips a test that needs a host which can run builds as nobody.
+func rootUser(t *testing.T) *user.User {
+	t.Helper()
 	if err := launch.Supported(); err != nil {
 		t.Skip(err)
 	}
@@ -100,6 +100,72 @@ func TestABuildOverTheAPI(t *testing.T) {
 	if err != nil || os.Geteuid() != 0 {
 		t.Skip("only a host that runs as root can run builds, as nobody:", err)
 	}
+	return nobody
+}
+
+// API-66: the aws command uploads a folder as it is, in parts.
+func TestABuildUploadedByTheCommandOfAWS(t *testing.T) {
+	rootUser(t)
+	name, err := exec.LookPath("aws")
+	if err != nil {
+		t.Skip("the aws command is not installed: it was not tried")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	c := hosttest.Config(t)
+	c.Builds = host.Builds{Storage: t.TempDir(), AllowUploaded: true, User: "nobody", UnpackedMax: 1 << 30}
+	h := hosttest.Start(t, host.Options{Config: c, Network: hosttest.System, Log: hosttest.Log(t)})
+	folder, home := t.TempDir(), t.TempDir()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(own)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(folder, "bin"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "bin", "server"), text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, name, "gamelift", "upload-build", "--name", "chat", "--build-version", "1", "--build-root", folder,
+		"--operating-system", "AMAZON_LINUX_2023", "--region", "us-east-1")
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL=http://"+h.Host.Addrs().API, "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_SESSION_TOKEN=", "AWS_PAGER=",
+		"AWS_CONFIG_FILE="+home+"/none", "AWS_SHARED_CREDENTIALS_FILE="+home+"/none", "AWS_MAX_ATTEMPTS=1", "AWS_EC2_METADATA_DISABLED=true")
+	cmd.WaitDelay = 5 * time.Second
+	said, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(said), "Successfully uploaded") {
+		t.Fatalf("%v: %s", err, said)
+	}
+	var build types.Build
+	await(ctx, t, "a READY build", func() bool {
+		out, err := h.API.ListBuilds(ctx, &gamelift.ListBuildsInput{})
+		if err != nil || len(out.Builds) != 1 || out.Builds[0].Status == types.BuildStatusFailed {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		build = out.Builds[0]
+		return build.Status == types.BuildStatusReady
+	})
+	if *build.SizeOnDisk != int64(len(text)) || *build.Name != "chat" {
+		t.Errorf("%+v", build)
+	}
+	made, err := h.API.CreateFleet(ctx, fleetOf(&build, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(ctx, t, "an ACTIVE fleet", func() bool {
+		out, err := h.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{*made.FleetAttributes.FleetId}})
+		return err == nil && out.FleetAttributes[0].Status == types.FleetStatusActive
+	})
+}
+
+// API-66, API-67: from an archive to a player in the game, and back, with the SDK.
+func TestABuildOverTheAPI(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	nobody := rootUser(t)
 	from := 20_000 + 50*rand.IntN(240)
 	c := hosttest.Config(t)
 	c.Builds = host.Builds{Storage: storage(t), AllowUploaded: true, User: "nobody", Ports: fmt.Sprintf("%d-%d", from, from+39), UnpackedMax: 1 << 30}
