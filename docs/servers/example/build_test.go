@@ -12,12 +12,14 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
 
 	"troupe/actors/serverprocess/launch"
 	"troupe/transport/host"
@@ -232,6 +234,86 @@ func TestABuildOverTheAPI(t *testing.T) {
 		left, err = filepath.Glob(filepath.Join(os.TempDir(), "troupe-builds-*", *build.BuildId))
 		return err == nil && len(left) == 0
 	})
+}
+
+// API-66, API-67: a fleet of a build runs again after a restart, without its archive, and does not once the operator forbids
+// it.
+func TestABuildAfterRestarts(t *testing.T) {
+	rootUser(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "troupe-test-builds-") // which nobody can enter, unlike t.TempDir
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	c := hosttest.Config(t)
+	c.Store = host.Store{Path: filepath.Join(t.TempDir(), "store.db")}
+	c.Builds = host.Builds{Storage: storage(t), Dir: dir, AllowUploaded: true, User: "nobody", UnpackedMax: 1 << 30}
+	var started atomic.Int64
+	start := func() *hosttest.Host {
+		return hosttest.Start(t, host.Options{Config: c, Network: hosttest.System, Log: zerolog.New(writes(func(line []byte) {
+			if strings.Contains(string(line), `"game server started"`) {
+				started.Add(1)
+			}
+		}))})
+	}
+	h := start()
+	build := unpacked(ctx, t, h.API)
+	made, err := h.API.CreateFleet(ctx, fleetOf(build, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(want types.FleetStatus) {
+		t.Helper()
+		await(ctx, t, string(want), func() bool {
+			out, err := h.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{*made.FleetAttributes.FleetId}})
+			return err == nil && len(out.FleetAttributes) == 1 && out.FleetAttributes[0].Status == want
+		})
+	}
+	is(types.FleetStatusActive)
+	h.Host.Close()
+	if err := os.Remove(filepath.Join(c.Builds.Storage, "games", "chat.zip")); err != nil {
+		t.Fatal(err)
+	}
+	h = start()
+	is(types.FleetStatusActive)
+	h.Host.Close()
+
+	before := started.Load()
+	if before < 2 {
+		t.Errorf("%d processes were started", before)
+	}
+	c.Builds.AllowUploaded, c.Builds.User = false, ""
+	h = start()
+	is(types.FleetStatusError)
+	events, err := h.API.DescribeFleetEvents(ctx, &gamelift.DescribeFleetEventsInput{FleetId: made.FleetAttributes.FleetId})
+	if err != nil || !strings.Contains(fmt.Sprint(*events.Events[0].Message, *events.Events[1].Message), "builds.allowUploaded") {
+		t.Errorf("%+v, %v", events, err)
+	}
+	// a build that is there is told before a process could be started, so a later one being READY means that it was
+	again, err := h.API.CreateBuild(ctx, &gamelift.CreateBuildInput{StorageLocation: &types.S3Location{Bucket: aws.String("none"), Key: aws.String("none")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(ctx, t, "a later build", func() bool {
+		out, err := h.API.DescribeBuild(ctx, &gamelift.DescribeBuildInput{BuildId: again.Build.BuildId})
+		return err == nil && out.Build.Status == types.BuildStatusFailed
+	})
+	if all := processesOf(t, string(*build.BuildId)); len(all) > 0 {
+		t.Errorf("processes %v", all)
+	}
+	if n := started.Load() - before; n != 0 {
+		t.Errorf("%d processes were started", n)
+	}
+	_, err = h.API.CreateFleet(ctx, fleetOf(build, 0))
+	var refused *types.InvalidRequestException
+	if !errors.As(err, &refused) || !strings.Contains(*refused.Message, "builds.allowUploaded") {
+		t.Errorf("CreateFleet: %v", err)
+	}
 }
 
 func sizeOf(t *testing.T, name string) int64 {
