@@ -287,7 +287,7 @@ func needsLease(q messages.Request) bool {
 func changesCatalog(q messages.Request) bool {
 	switch q.(type) {
 	case messages.ScriptQuery, messages.FleetQuery, messages.FleetEventQuery, messages.CheckDestinations, messages.AliasQuery, messages.LocationQuery,
-		messages.ComputeQuery,
+		messages.ComputeQuery, messages.BuildQuery,
 		messages.TagQuery, messages.CreateGameSession, messages.Launch:
 		return false
 	case catalog.NewScript, catalog.ChangeScript:

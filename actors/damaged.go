@@ -81,6 +81,8 @@ func Consequence(kind store.Kind) string {
 		return "the script is gone, and its fleets are in ERROR: create the script and its fleets again" + restore
 	case store.Content:
 		return "the script's fleets run its last good content, or are in ERROR: update the script" + restore
+	case store.Build:
+		return "the build is gone, and its fleets are in ERROR: create the build and its fleets again" + restore
 	case store.Fleet:
 		return "the fleet is gone, or, if it is configured, as the configuration says; aliases and queues that name it do not work: create a fleet, and change them to name the new one" + restore
 	case store.Alias:

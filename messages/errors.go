@@ -20,11 +20,12 @@ const (
 	TaggingFailed
 	Internal
 	Unavailable // the host is draining
+	NotReady
 )
 
 var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fleet status", "invalid game session status",
 	"game session full", "fleet capacity exceeded", "limit exceeded", "idempotent parameter mismatch",
-	"terminal routing strategy", "conflict", "tagging failed", "internal", "unavailable"}
+	"terminal routing strategy", "conflict", "tagging failed", "internal", "unavailable", "not ready"}
 
 // String returns the code's name.
 func (c ErrorCode) String() string { return nameOf(errorCodeNames[:], int(c)) }

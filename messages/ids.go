@@ -72,6 +72,9 @@ func WithID(q Request, call string) Request {
 	case CreateScript:
 		q.ID, q.Call = newID(q.ID, "script-", call), cmp.Or(q.Call, call)
 		return q
+	case CreateBuild:
+		q.ID, q.Call = newID(q.ID, "build-", call), cmp.Or(q.Call, call)
+		return q
 	case CreateGameSession:
 		q.Tail = newID(q.Tail, "gsess-", call)
 		return q

@@ -67,6 +67,7 @@ type Fleet struct {
 	Anywhere        bool        // the fleet's processes run elsewhere
 	Server          *GameServer `json:",omitempty"` // the hosts start the fleet's processes; nil for other fleets
 	ScriptID        ScriptID
+	BuildID         BuildID              `json:",omitempty"` // the fleet runs a build: Server.Path is relative to its folder, and each host sets User and MemoryMax
 	Runtime         RuntimeConfiguration // only for a fleet with a script or a Server
 	Engine          string               // "embedded" or "node"; if empty, the script decides
 	Standby         int                  // number of stand-by processes; a negative number means the engine's default

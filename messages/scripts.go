@@ -82,12 +82,13 @@ type RuntimeConfiguration struct {
 	ActivationTimeout time.Duration // 0 means the default
 }
 
-// CreateFleet creates a fleet for a script. The API has already checked lengths and patterns.
+// CreateFleet creates a fleet for a script or a build. The API has already checked lengths and patterns.
 type CreateFleet struct {
 	ToCatalog[*Fleet]
 	ID                FleetID // a new id (see WithID)
 	Name, Description string
 	ScriptID          ScriptID
+	BuildID           BuildID
 	LaunchPath        string // launch path of the fleet's single process if Runtime has no processes
 	LaunchParams      string
 	Runtime           RuntimeConfiguration

@@ -41,6 +41,7 @@ type games struct {
 	serving    int // number of actors of game sessions that outlive this host
 	news       roomNews
 	drain      drain
+	builds     buildFiles
 	launcher   *launch.Launcher // nil: this host starts no game servers; set when the actor has started
 	ledger     *ledger.Ledger
 	storeLog   zerolog.Logger // sampled log for failed commits; set once
@@ -135,6 +136,7 @@ func (gs *games) started(c *stage.Context) {
 	gs.tellDamage()
 	gs.endRestored()
 	gs.startLauncher()
+	gs.startBuilds()
 }
 
 func (gs *games) stopped(last bool) {

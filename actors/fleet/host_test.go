@@ -26,6 +26,7 @@ type host struct {
 	options  fleet.Options
 	disk     *storetest.Disk
 	registry *stage.Ref
+	running  *fleet.Registry
 	handler  script.Handler // handler of the next game session
 }
 
@@ -36,6 +37,7 @@ func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(storetest.Disk)}
 		defer func() {
 			h.stage.Close()
+			h.running.Wait()
 			time.Sleep(5 * time.Second) // until goroutines of the actor library have ended
 		}()
 		h.options = fleet.Options{
@@ -64,8 +66,8 @@ func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 
 // begin starts the registry.
 func (h *host) begin() {
-	registry := assert.Value(fleet.New(h.options))(h)
-	h.registry = h.stage.Spawn(registry)
+	h.running = assert.Value(fleet.New(h.options))(h)
+	h.registry = h.stage.Spawn(h.running)
 	synctest.Wait()
 }
 
@@ -74,6 +76,7 @@ func (h *host) restart() {
 	h.disk.Hold()
 	h.registry.Stop()
 	stagetest.Pass(time.Second)
+	h.running.Wait()
 	h.disk.Lose()
 	h.begin()
 }

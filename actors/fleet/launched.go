@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"troupe/actors/fleet/catalog"
+	"troupe/actors/serverprocess/builds"
 	"troupe/actors/serverprocess/launch"
 	"troupe/messages"
 )
@@ -21,13 +22,17 @@ func (gs *games) launchServers(f *messages.Fleet) {
 	if f.Server == nil || gs.launcher == nil {
 		return
 	}
+	of := gs.gameServer(f)
+	if of == nil {
+		return
+	}
 	processes := make(map[string]int, len(f.Locations))
 	if f.Status != messages.FleetDeleting && f.Status != messages.FleetTerminated && !gs.drain.on {
 		for _, l := range f.Locations {
 			processes[l] = catalog.Capacity(f, l)
 		}
 	}
-	gs.launcher.Configure(f.ID, f.Server, f.Locations[0], processes)
+	gs.launcher.Configure(f.ID, of, f.Locations[0], processes)
 }
 
 // launchAll is launchServers for all fleets, because a drain has begun or ended.
@@ -37,7 +42,7 @@ func (gs *games) launchAll() {
 	}
 }
 
-// onLaunched handles what the Launcher tells. It returns false for other messages.
+// onLaunched handles what the Launcher and the folder of builds tell. It returns false for other messages.
 func (gs *games) onLaunched(msg any) bool {
 	switch m := msg.(type) {
 	case launch.Starts:
@@ -49,9 +54,13 @@ func (gs *games) onLaunched(msg any) bool {
 		if p := gs.servers.of[m.Process]; p != nil {
 			gs.carryOut(p, p.machine.Kill(""))
 		}
+		gs.dropBuilds()
+		gs.forgetRuns()
 		gs.finishDrain()
 	case launch.Ask:
 		gs.onServerEnds(serverEnds{m.Process})
+	case builds.Unpacked:
+		gs.onUnpacked(m)
 	case launch.Event:
 		gs.catalog.FleetEvent(m.Fleet, m.Code, m.Text)
 	case launch.Runs:

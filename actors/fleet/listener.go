@@ -15,13 +15,20 @@ func (l listener) FleetOpened(f *messages.Fleet)       { l.games.tellRoom(f) }
 func (l listener) FleetForgotten(id messages.FleetID)  { delete(l.games.fleets, id) }
 func (l listener) VersionRenamed(id messages.ScriptID) { l.hosting.Relabel(id) }
 
+func (l listener) BuildChanged(b *messages.Build) { l.games.buildChanged(b) }
+
+func (l listener) BuildDeleted(id messages.BuildID) { l.games.buildDeleted(id) }
+
 func (l listener) FleetChanged(f *messages.Fleet) {
 	l.hosting.Changed(f)
 	l.games.launchServers(f)
 }
 
 func (l listener) FleetConfigured(f *messages.Fleet) {
-	if f.Server == nil { // otherwise FleetChanged has said all
+	switch {
+	case f.BuildID != "": // FleetChanged has said the rest
+		l.games.tellUnable(f)
+	case f.Server == nil: // otherwise FleetChanged has said all
 		l.hosting.Configure(f)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
+	"troupe/actors/serverprocess/builds"
 	"troupe/actors/serverprocess/launch"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -43,6 +44,10 @@ type Options struct {
 	// Launch starts the processes of fleets with a Server. The registry sets Log, Counters and Tell. If it is nil, such
 	// fleets have no processes.
 	Launch *launch.Options
+	// Builds unpacks builds on this host. The registry sets Log and Tell. If it is nil, fleets of builds have no processes.
+	Builds *builds.Options
+	// BuildRules says what callers of the API may do with builds.
+	BuildRules catalog.BuildRules
 	// Store holds game sessions and player sessions. If it is nil, they are kept in memory only. Catalog holds the
 	// other resources. If it is nil, they are in Store.
 	Store, Catalog store.Store
@@ -108,7 +113,7 @@ func (o Options) Resources(records store.Store) catalog.Options {
 	o.setDefaults()
 	return catalog.Options{
 		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
-		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: records,
+		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Builds: o.BuildRules, Store: records,
 	}
 }
 

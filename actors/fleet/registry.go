@@ -135,5 +135,8 @@ func (r *Registry) Wait() {
 	if l := r.games.launcher; l != nil {
 		l.Close()
 	}
+	if b := r.games.builds.folder; b != nil {
+		b.Close()
+	}
 	r.hosting.Wait()
 }

@@ -14,7 +14,7 @@ type recordKey struct {
 
 // Kinds returns all kinds of records, sorted.
 func Kinds() []Kind {
-	return []Kind{Alias, Ban, Compute, Content, Event, Fleet, GameSession, Location, Match, MatchedGame, Matchmaker, Placement, PlayerSession, Process, Queue, RuleSet, Script, Secret, Ticket, Trial}
+	return []Kind{Alias, Ban, Build, Compute, Content, Event, Fleet, GameSession, Location, Match, MatchedGame, Matchmaker, Placement, PlayerSession, Process, Queue, RuleSet, Script, Secret, Ticket, Trial}
 }
 
 // addDamaged adds records to s.damaged. A record in this list is copied to a file before it is overwritten.

@@ -12,6 +12,7 @@ type Kind string
 const (
 	Script        Kind = "script"        // messages.Script
 	Content       Kind = "content"       // a script's zip: its newest content and the last one that ran
+	Build         Kind = "build"         // messages.Build
 	Fleet         Kind = "fleet"         // messages.Fleet with its events
 	Alias         Kind = "alias"         // messages.Alias
 	Location      Kind = "location"      // messages.Location (custom locations only)

@@ -29,10 +29,11 @@ var (
 		"/etc/troupe/dashboard":     "a-secret-of-the-dashboard",
 		"/etc/troupe/lobby.secret":  "a-secret-of-the-lobby",
 		"/srv/arena/ArenaServer.sh": "#!/bin/sh\n",
+		"/srv/storage/arena.zip":    "",
 		"/srv/duel/server.js":       "exports.ssExports = { init() {} };\n",
 	}
 	// The paths that are moved into the folder of a test.
-	movedPaths   = regexp.MustCompile(`/(var/lib/troupe|etc/troupe|srv/duel|srv/arena)\b`)
+	movedPaths   = regexp.MustCompile(`/(var/lib/troupe|etc/troupe|srv/duel|srv/arena|srv/storage|srv/builds)\b`)
 	absolutePath = regexp.MustCompile(`(?m)(?:^|[\s"'\[{(=])(/[a-z][\w./-]*)`)
 )
 
@@ -74,6 +75,9 @@ func TestDocumentedConfigurations(t *testing.T) {
 			c, err := config.Load(config.Sources{Defaults: host.Defaults(), File: file, Environ: documentedSecrets})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.Builds.AllowUploaded { // the user of documents is not here
+				c.Builds.AllowUploaded, c.Builds.User = false, ""
 			}
 			if err := c.Validate(); err != nil {
 				t.Fatal(err)

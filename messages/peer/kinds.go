@@ -36,6 +36,8 @@ var kinds = named(
 	of[messages.TerminateGameSession](), of[messages.GameSessionQuery](), of[messages.FindGameSessions](),
 	of[messages.PlayerSessionQuery](), of[messages.Drain](), of[messages.CancelDrain](), of[messages.DepthQuery](),
 	of[messages.CreateScript](), of[messages.UpdateScript](), of[messages.DeleteScript](), of[messages.ScriptQuery](),
+	of[messages.CreateBuild](), of[messages.UpdateBuild](), of[messages.DeleteBuild](), of[messages.BuildQuery](), of[messages.BuildUnpacked](),
+	of[messages.BuildUploaded](),
 	of[messages.ScriptsLoaded](), of[messages.CreateFleet](), of[messages.UpdateRuntime](),
 	of[messages.ReportFleets](), of[messages.ChargeCreator](),
 )

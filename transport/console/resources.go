@@ -14,6 +14,7 @@ type fleet struct {
 	Name         string          `json:"name"`
 	Status       string          `json:"status"`
 	ScriptID     string          `json:"scriptId"`
+	BuildID      string          `json:"buildId"`
 	LaunchPath   string          `json:"launchPath"`
 	Certificates bool            `json:"certificates"`
 	Created      *time.Time      `json:"created"`
@@ -47,7 +48,7 @@ func (c *Console) fleets(w http.ResponseWriter, r *http.Request, _ query) *probl
 	all := []fleet{}
 	for _, f := range records {
 		shown := fleet{
-			ID: string(f.ID), Name: f.Name, Status: f.Status.String(), ScriptID: string(f.ScriptID), LaunchPath: f.LaunchPath,
+			ID: string(f.ID), Name: f.Name, Status: f.Status.String(), ScriptID: string(f.ScriptID), BuildID: string(f.BuildID), LaunchPath: f.LaunchPath,
 			Certificates: f.Certificates, Created: timeOf(f.Created), Locations: []fleetLocation{}, Aliases: []string{},
 		}
 		for _, a := range aliases {

@@ -55,6 +55,10 @@ func (h *Host) startActors(o Options) error {
 	if err != nil {
 		return err
 	}
+	unpacking, err := h.unpacking(c)
+	if err != nil {
+		return fmt.Errorf("host: builds: %w", err)
+	}
 	options := actors.Options{
 		Cluster: h.node.options(c.Cluster.Generation),
 		Bundle:  c.Script.bundleLimits(),
@@ -65,7 +69,7 @@ func (h *Host) startActors(o Options) error {
 			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
 			Session: c.sessionSettings(h.queued, h.bans, h.node), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
-			Launch:     h.launching(c, plain),
+			Launch: h.launching(c, plain), Builds: unpacking, BuildRules: c.Builds.rules(),
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
 			EndEarlier: c.Script.EndEarlier,
 			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep, Crash: h.crash,

@@ -59,9 +59,10 @@ func (h *Host) startAPI(o Options) error {
 	if err := h.startServerSDK(o, scheme, public, proxies); err != nil {
 		return err
 	}
+	builds, token := h.uploads(c, pages, o.Log)
 	api, err := serviceapi.New(serviceapi.Options{
 		Backend: h.Doer(), Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
-		ServerSDK: h.addrs.ServerSDK,
+		ServerSDK: h.addrs.ServerSDK, UploadToken: token,
 	})
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
@@ -80,7 +81,7 @@ func (h *Host) startAPI(o Options) error {
 	}
 	h.ops = ops.New(options)
 	h.console = h.newConsole(o, auth, proxies, logs)
-	h.http = newAPIServer(conns.handler(h.serverSDKPages(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api)))))))
+	h.http = newAPIServer(conns.handler(h.serverSDKPages(builds(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api))))))))
 	h.http.ConnContext = conns.remember
 	h.http.ErrorLog = listenerLog(o.Log, "api")
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/fleet"
 	"troupe/actors/script/bundle"
+	"troupe/actors/serverprocess/builds"
 	"troupe/transport/awswire"
 )
 
@@ -34,6 +35,7 @@ type Config struct {
 	Reconnect   Reconnect   `config:"reconnect"`
 	Session     Session     `config:"session"`
 	Script      Script      `config:"script"`
+	Builds      Builds      `config:"builds"`
 	Limits      Limits      `config:"limits"`
 	Flush       Flush       `config:"flush"`
 	Drain       Drain       `config:"drain"`
@@ -284,6 +286,28 @@ type Node struct {
 	AllowUploaded bool `config:"allowUploaded"`
 }
 
+// Builds configures builds: game servers that callers of the service API run in fleets of their own.
+type Builds struct {
+	// Storage is a folder whose folders are the buckets of CreateBuild: Bucket is the name of one, and Key the path of a
+	// zip archive or a folder in it. All hosts of a cluster need the same content there. If it is empty, there are no
+	// builds.
+	Storage string `config:"storage"`
+	// Dir is the folder into which builds are unpacked. If it is empty, it is builds in the folder of store.path, or a
+	// temporary folder if there is no store.path.
+	Dir string `config:"dir"`
+	// AllowUploaded allows uploads and fleets of builds: whoever may call CreateBuild and CreateFleet then runs programs on
+	// this machine, as User.
+	AllowUploaded bool `config:"allowUploaded"`
+	// User is the name or number of the user that runs them; the host must run as root for that. It must be neither root
+	// nor the host's own user.
+	User string `config:"user"`
+	// Ports is a range such as 7800-7999, from which the fleets may choose their EC2InboundPermissions. If it is empty,
+	// they have none, and the executables choose their ports.
+	Ports       string `config:"ports"`
+	MemoryMax   int    `config:"memoryMax"`   // maximum bytes of memory of a process and all that it starts; 0: no limit
+	UnpackedMax int    `config:"unpackedMax"` // maximum bytes of all files of a build
+}
+
 // Alias is an alias that exists from the start. It has a Fleet for SIMPLE routing, or a Message for TERMINAL
 // routing.
 type Alias struct {
@@ -456,6 +480,7 @@ func Defaults() Config {
 			UnpackedMax: bundle.DefaultUnpackedMax, ProcessesMax: fleet.DefaultProcessesMax,
 			ProcessGroupsMax: fleet.DefaultGroupsMax,
 		},
+		Builds: Builds{UnpackedMax: builds.DefaultUnpackedMax},
 		Limits: Limits{
 			LoginTimeout: 10 * time.Second, Unauthenticated: 2000, UnauthenticatedPerIP: 20,
 			ConnectionsPerIPPerSecond: 50, ConnectionsPerIPBurst: 200, ConnectionsHeld: 8192,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,6 +86,7 @@ type Host struct {
 	gateway        atomic.Pointer[gateway.Gateway] // nil until the listeners are open
 	sinks          []events.SinkOptions            // sinks in force; Start and Reload set it
 	own            bool                            // whether a destination wants the events of game sessions and player sessions
+	buildsDir      string                          // the temporary folder of builds; empty if there is none
 	showLogs       bool                            // whether to copy the logs of game sessions to the host's log
 	queued         *player.Pool                    // limits the bytes in all players' queues together
 	fleets         []Fleet
@@ -275,6 +277,9 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	}
 	if h.node != nil {
 		h.node.close()
+	}
+	if h.buildsDir != "" {
+		_ = os.RemoveAll(h.buildsDir)
 	}
 	h.stopEvents()
 	if h.store != nil { // after the actors, so that their last commits complete

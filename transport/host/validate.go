@@ -73,6 +73,7 @@ func (c *Config) Validate() error {
 	v.events(&c.Events)
 	v.scripts(c)
 	v.gameServers(c)
+	v.builds(&c.Builds)
 	return errors.Join(v...)
 }
 

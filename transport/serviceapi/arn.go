@@ -80,6 +80,9 @@ func (a arns) alias(member *string) (messages.AliasID, error) {
 func (a arns) script(member *string) (messages.ScriptID, error) {
 	return idOf[messages.ScriptID](a, "script", member)
 }
+func (a arns) build(member *string) (messages.BuildID, error) {
+	return idOf[messages.BuildID](a, "build", member)
+}
 func (a arns) queue(member *string) (messages.QueueName, error) {
 	return idOf[messages.QueueName](a, kindQueue, member)
 }

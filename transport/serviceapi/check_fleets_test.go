@@ -230,8 +230,8 @@ func TestFleetSettings(t *testing.T) {
 	})
 }
 
-// A host has no builds and no scaling policies. Their lists are empty rather than errors, so that inventory
-// scripts work.
+// A host without builds, and one without scaling policies, which is any: their lists are empty rather than errors, so that
+// inventory scripts work.
 func TestListsOfUnsupportedResourcesAreEmpty(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)

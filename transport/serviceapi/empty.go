@@ -19,12 +19,6 @@ func unavailable(name, declared string) awswire.Operation {
 	return awswire.Refuse(name, declared, awswire.BadRequest(exceptions[code], "the operation "+name+" is not available on this host"))
 }
 
-// listBuilds returns an empty list, because the host runs scripts only.
-func (s *Server) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
-	none, err := emptyPage[types.Build](s, in)
-	return &gamelift.ListBuildsOutput{Builds: none}, err
-}
-
 // describeScalingPolicies returns an empty list, because fleets of this host do not scale automatically.
 func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.DescribeScalingPoliciesInput) (*gamelift.DescribeScalingPoliciesOutput, error) {
 	f, err := s.oneFleet(ctx, in.FleetId)

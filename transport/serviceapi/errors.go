@@ -43,6 +43,7 @@ var abbreviations = map[messages.ErrorCode]string{
 	messages.TerminalRouting:          "TR",
 	messages.Conflict:                 "CF",
 	messages.TaggingFailed:            "TF",
+	messages.NotReady:                 "NR",
 }
 
 // invalid returns the error for an invalid request.

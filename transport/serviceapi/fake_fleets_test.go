@@ -15,6 +15,7 @@ type fakeFleets struct {
 	aliases   []*messages.Alias
 	tags      map[messages.Resource]map[string]string
 	locations []messages.Location
+	builds    []*messages.Build
 	computes  []*messages.Compute
 	uses      []messages.FleetUse
 	instances []messages.Instance
@@ -69,6 +70,48 @@ func (b *fakeBackend) readInstances(ctx context.Context, q messages.InstanceQuer
 		return nil, err
 	}
 	return b.instances, nil
+}
+
+func (b *fakeBackend) createBuild(ctx context.Context, q messages.CreateBuild) (*messages.Build, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.got = append(b.got, q)
+	b.now = b.now.Add(time.Millisecond)
+	made := &messages.Build{ID: messages.BuildID(fmt.Sprintf("build-%04d", len(b.builds))), Name: q.Name, Version: q.Version, OperatingSystem: q.OperatingSystem,
+		SDKVersion: q.SDKVersion, Bucket: q.Bucket, Key: q.Key, Status: messages.BuildInitialized, Created: b.now}
+	b.builds = append(b.builds, made)
+	return made, nil
+}
+
+func (b *fakeBackend) updateBuild(ctx context.Context, q messages.UpdateBuild) (*messages.Build, error) {
+	found, err := b.readBuilds(ctx, q.ID)
+	if err != nil {
+		return nil, err
+	}
+	b.got = append(b.got, q)
+	return found[0], nil
+}
+
+func (b *fakeBackend) deleteBuild(ctx context.Context, id messages.BuildID) error {
+	_, err := b.readBuilds(ctx, id)
+	b.builds = slices.DeleteFunc(b.builds, func(o *messages.Build) bool { return o.ID == id })
+	return err
+}
+
+func (b *fakeBackend) readBuilds(ctx context.Context, id messages.BuildID) ([]*messages.Build, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	if id == "" {
+		return b.builds, err
+	}
+	i := slices.IndexFunc(b.builds, func(o *messages.Build) bool { return o.ID == id })
+	if i < 0 {
+		return nil, messages.Errorf(messages.NotFound, "no build %q", id)
+	}
+	return b.builds[i : i+1], err
 }
 
 func (b *fakeBackend) createAlias(ctx context.Context, req messages.CreateAlias) (*messages.Alias, error) {

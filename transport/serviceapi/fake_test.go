@@ -164,6 +164,14 @@ func (b *fakeBackend) Do(ctx context.Context, q messages.Request) (any, error) {
 		return b.readScripts(ctx, q.ID)
 	case messages.DeleteScript:
 		return messages.None{}, b.deleteScript(ctx, q.ID)
+	case messages.CreateBuild:
+		return b.createBuild(ctx, q)
+	case messages.UpdateBuild:
+		return b.updateBuild(ctx, q)
+	case messages.BuildQuery:
+		return b.readBuilds(ctx, q.ID)
+	case messages.DeleteBuild:
+		return messages.None{}, b.deleteBuild(ctx, q.ID)
 	case messages.CreateFleet:
 		return b.createFleet(ctx, q)
 	case messages.DeleteFleet:
@@ -393,14 +401,16 @@ func (b *fakeBackend) createFleet(ctx context.Context, req messages.CreateFleet)
 	switch {
 	case err != nil:
 		return nil, err
-	case !req.Anywhere && b.script(req.ScriptID) < 0:
+	case req.BuildID != "" && !slices.ContainsFunc(b.builds, func(o *messages.Build) bool { return o.ID == req.BuildID }):
+		return nil, messages.Errorf(messages.NotFound, "no build %q", req.BuildID)
+	case !req.Anywhere && req.BuildID == "" && b.script(req.ScriptID) < 0:
 		return nil, messages.Errorf(messages.NotFound, "no script %q", req.ScriptID)
 	}
 	b.founded = append(b.founded, req)
 	b.now = b.now.Add(time.Millisecond)
 	f := &messages.Fleet{ID: messages.FleetID(fmt.Sprintf("fleet-%04d", len(b.fleets))), Name: req.Name, Description: req.Description,
 		Status: messages.FleetNew, Created: b.now, Locations: req.Locations, Certificates: req.Certificates, Anywhere: req.Anywhere,
-		ScriptID: req.ScriptID, Runtime: req.Runtime, LaunchPath: req.LaunchPath, LaunchParams: req.LaunchParams, Shown: req.Shown}
+		ScriptID: req.ScriptID, BuildID: req.BuildID, Runtime: req.Runtime, LaunchPath: req.LaunchPath, LaunchParams: req.LaunchParams, Shown: req.Shown}
 	b.fleets = append(b.fleets, f)
 	return f, nil
 }

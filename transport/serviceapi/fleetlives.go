@@ -49,9 +49,6 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if req.Tags, err = tagsOf(in.Tags); err != nil {
 		return nil, err
 	}
-	if in.BuildId != nil {
-		return nil, messages.Errorf(messages.NotFound, "there is no build %q: this host runs scripts", awswire.Clip(*in.BuildId))
-	}
 	record, err := do(ctx, s, nil, req)
 	if err != nil {
 		return nil, err
@@ -80,6 +77,8 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 		return invalid("give exactly one of BuildId and ScriptId")
 	case in.AnywhereConfiguration != nil:
 		return invalid("AnywhereConfiguration goes with ComputeType ANYWHERE")
+	case in.BuildId != nil && req.Certificates:
+		return invalid("CertificateConfiguration must be DISABLED for a build: its players connect to its own processes, not to this host")
 	}
 	names, err := distinct(configured(in.Locations))
 	if err != nil {
@@ -91,7 +90,9 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 			req.Locations = append(req.Locations, name)
 		}
 	}
-	req.ScriptID, err = s.arns.script(in.ScriptId)
+	if req.BuildID, err = s.arns.build(in.BuildId); err == nil {
+		req.ScriptID, err = s.arns.script(in.ScriptId)
+	}
 	return err
 }
 

@@ -13,21 +13,19 @@ import (
 // describeIDsMax is the maximum number of ids in a Describe call.
 const describeIDsMax = 25 // D-206
 
-// listFleets lists the ids of all fleets, or of the fleets with a given script, oldest first. No fleet of
-// this host runs a build.
+// listFleets lists the ids of all fleets, or of the fleets with a given script or build, oldest first.
 func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
 	if in.BuildId != nil && in.ScriptId != nil {
 		return nil, invalid("give BuildId or ScriptId, not both")
 	}
-	if in.BuildId != nil {
-		if _, err := s.arns.id("build", *in.BuildId); err != nil {
-			return nil, err
-		}
+	build, err := s.arns.build(in.BuildId)
+	if err != nil {
+		return nil, err
 	}
 	script, err := s.arns.script(in.ScriptId)
 	fleets, err := s.fleets(ctx, err)
 	fleets = slices.DeleteFunc(slices.Clone(fleets), func(f *messages.Fleet) bool {
-		return in.BuildId != nil || (in.ScriptId != nil && f.ScriptID != script)
+		return in.BuildId != nil && f.BuildID != build || in.ScriptId != nil && f.ScriptID != script
 	})
 	ids, token, err := page(s, err, pagingOf(in, pageMax), fleets, fleetPosition, func(f *messages.Fleet) *string { return new(string(f.ID)) })
 	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: token}, err

@@ -56,7 +56,9 @@ func (s *Server) operations() []awswire.Operation {
 
 		op(s.registerCompute), op(s.deregisterCompute), op(s.describeCompute), op(s.listCompute), op(s.getComputeAuthToken),
 
-		op(s.listBuilds), op(s.describeScalingPolicies),
+		op(s.createBuild), op(s.describeBuild), op(s.updateBuild), op(s.listBuilds), op(s.deleteBuild), op(s.requestUploadCredentials),
+
+		op(s.describeScalingPolicies),
 		op(always[gamelift.DescribeVpcPeeringAuthorizationsInput](gamelift.DescribeVpcPeeringAuthorizationsOutput{
 			VpcPeeringAuthorizations: []types.VpcPeeringAuthorization{},
 		})),

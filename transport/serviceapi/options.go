@@ -33,6 +33,9 @@ type Options struct {
 	LogURL func(ctx context.Context, g *messages.GameSession, shortIDs bool) (url string, err error)
 	// ServerSDK is the URL of the Server SDK's endpoint, which RegisterCompute returns.
 	ServerSDK string
+	// UploadToken returns the session token with which a client of S3 uploads a build. Nil means that the host takes no
+	// uploads.
+	UploadToken func(id messages.BuildID) string
 	// PageKey authenticates page tokens; it has 32 bytes. If a restarted host has the same key, earlier
 	// tokens stay valid. Nil means a random key.
 	PageKey []byte

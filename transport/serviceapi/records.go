@@ -120,6 +120,10 @@ func (s *Server) fleet(r *messages.Fleet) *types.FleetAttributes {
 			attributes.AnywhereConfiguration = &types.AnywhereConfiguration{Cost: aws.String(r.Shown.Cost)}
 		}
 	}
+	if r.BuildID != "" {
+		attributes.BuildId = aws.String(string(r.BuildID))
+		attributes.BuildArn = aws.String(s.arns.mint("build", string(r.BuildID)))
+	}
 	if r.ScriptID != "" {
 		attributes.ScriptId = aws.String(string(r.ScriptID))
 		attributes.ScriptArn = aws.String(s.arns.mint("script", string(r.ScriptID)))

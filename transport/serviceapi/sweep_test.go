@@ -88,7 +88,7 @@ var offered = strings.Fields(`
 	StartMatchmaking DescribeMatchmaking StopMatchmaking AcceptMatch
 	CreateMatchmakingConfiguration DescribeMatchmakingConfigurations UpdateMatchmakingConfiguration DeleteMatchmakingConfiguration
 	CreateMatchmakingRuleSet DescribeMatchmakingRuleSets DeleteMatchmakingRuleSet ValidateMatchmakingRuleSet
-	CreateLocation DeleteLocation ListLocations RegisterCompute DeregisterCompute DescribeCompute ListCompute GetComputeAuthToken ListBuilds DescribeScalingPolicies`)
+	CreateLocation DeleteLocation ListLocations RegisterCompute DeregisterCompute DescribeCompute ListCompute GetComputeAuthToken CreateBuild DescribeBuild UpdateBuild ListBuilds DeleteBuild RequestUploadCredentials DescribeScalingPolicies`)
 
 // API-63.
 func TestOperationsThatAreNotOfferedAreStubs(t *testing.T) {

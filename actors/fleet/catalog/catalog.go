@@ -26,6 +26,8 @@ type Options struct {
 	// ProcessesMax limits the number of processes of a fleet. GroupsMax limits the number of its process groups in one
 	// location.
 	ProcessesMax, GroupsMax int
+	// Builds says what callers may do with builds.
+	Builds BuildRules
 	// Store holds the resources.
 	Store store.Store
 	// Listener receives the changes that affect processes and game sessions.
@@ -46,7 +48,7 @@ type Script struct {
 type Listener interface {
 	// FleetChanged passes the new record of a fleet after any change.
 	FleetChanged(f *messages.Fleet)
-	// FleetConfigured says that a fleet with a script should run the processes in its Runtime.
+	// FleetConfigured says that a fleet with a script, or with a Server, should run the processes in its Runtime.
 	FleetConfigured(f *messages.Fleet)
 	// FleetOpened says that a fleet has become ACTIVE.
 	FleetOpened(f *messages.Fleet)
@@ -64,6 +66,10 @@ type Listener interface {
 	// ContentChanged says that a script has new content. done must be called exactly once: as soon as each fleet runs
 	// the content or has refused it (with the reasons), or after limit with pending set.
 	ContentChanged(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool))
+	// BuildChanged passes the new record of a build after any change. BuildDeleted says that there is no such build any
+	// more, and no fleet of it that is not TERMINATED.
+	BuildChanged(b *messages.Build)
+	BuildDeleted(id messages.BuildID)
 	// VersionRenamed says that the version name of a script's newest content has changed.
 	VersionRenamed(id messages.ScriptID)
 }
@@ -93,6 +99,7 @@ type Catalog struct {
 	fleets    map[messages.FleetID]*fleet
 	aliases   map[messages.AliasID]*messages.Alias
 	scripts   map[messages.ScriptID]*script
+	builds    map[messages.BuildID]*messages.Build
 	locations map[string]messages.Location    // configured and custom locations
 	computes  map[string]*messages.Compute    // by computeID
 	issued    map[string]messages.ComputeAuth // newest token of computes, in the clear; only since the start
@@ -127,7 +134,7 @@ func newCatalog(o Options, shared bool) (*Catalog, error) {
 	c := &Catalog{
 		shared: shared,
 		o:      o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
-		scripts: make(map[messages.ScriptID]*script), locations: make(map[string]messages.Location),
+		scripts: make(map[messages.ScriptID]*script), builds: make(map[messages.BuildID]*messages.Build), locations: make(map[string]messages.Location),
 		computes: make(map[string]*messages.Compute), issued: make(map[string]messages.ComputeAuth),
 	}
 	c.ledger = ledger.New(ledger.Options{
@@ -191,6 +198,18 @@ func (c *Catalog) Ask(a stage.Ask) bool {
 		stage.As(q, a).Reply(c.describeScripts(q.ID))
 	case messages.DeleteScript:
 		c.onDeleteScript(stage.As(q, a))
+	case messages.CreateBuild:
+		c.onCreateBuild(stage.As(q, a))
+	case messages.UpdateBuild:
+		c.onUpdateBuild(stage.As(q, a))
+	case messages.DeleteBuild:
+		c.onDeleteBuild(stage.As(q, a))
+	case messages.BuildQuery:
+		stage.As(q, a).Reply(c.describeBuilds(q.ID))
+	case messages.BuildUploaded:
+		c.onBuildUploaded(stage.As(q, a))
+	case messages.BuildUnpacked:
+		c.onBuildUnpacked(stage.As(q, a))
 	case messages.CreateFleet:
 		c.onCreateFleet(stage.As(q, a))
 	case messages.DeleteFleet:

@@ -1,4 +1,4 @@
-// Package catalog manages the resources: fleets, aliases, custom locations, scripts with their contents, capacity, port
+// Package catalog manages the resources: fleets, aliases, custom locations, scripts with their contents, builds, capacity, port
 // ranges, tags, fleet events, and the charges of creators.
 //
 // The catalog decides on every change of a resource and on the status of fleets. It has no game sessions and no

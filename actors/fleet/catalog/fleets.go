@@ -25,7 +25,10 @@ func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.
 	var made *messages.Fleet
 	id := q.ID
 	uses := locationKeys(q.Locations)
-	if !q.Anywhere {
+	switch {
+	case q.BuildID != "":
+		uses = append(uses, buildKey(q.BuildID))
+	case !q.Anywhere:
 		uses = append(uses, scriptKey(q.ScriptID))
 	}
 	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: m.With(&made), Decide: func() (ledger.Entry, error) {
@@ -47,7 +50,7 @@ func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.
 		made = f.record
 		return ledger.Entry{Changes: []store.Change{f.put()}, Claim: ledger.Claim{Count: 1}, Apply: func() {
 			c.fleets[id] = f
-			c.context.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Msg("fleet created")
+			c.context.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Str("build_id", string(f.record.BuildID)).Msg("fleet created")
 			if q.Anywhere {
 				c.o.Listener.FleetChanged(f.record)
 			} else {
@@ -63,7 +66,7 @@ func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet,
 	}
 	f := &fleet{record: &messages.Fleet{
 		ID: id, Name: q.Name, Description: q.Description, Status: messages.FleetNew,
-		Created: c.context.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
+		Created: c.context.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID, BuildID: q.BuildID,
 		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, CreatorLimit: q.CreatorLimit, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
 		Call: q.Call,
 	}}
@@ -74,10 +77,13 @@ func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet,
 	case !q.Anywhere && concurrent(f.runtime()) > c.o.ProcessesMax:
 		return nil, messages.Errorf(messages.InvalidRequest, "the processes of RuntimeConfiguration are %d together; at most %d are allowed",
 			concurrent(f.runtime()), c.o.ProcessesMax)
-	case !q.Anywhere && c.scripts[q.ScriptID] == nil:
+	case !q.Anywhere && q.BuildID == "" && c.scripts[q.ScriptID] == nil:
 		return nil, c.noScript(q.ScriptID)
 	case len(c.fleets)-len(c.deleted)+c.ledger.Claimed(store.Fleet).Count >= fleetsMax:
 		return nil, messages.Errorf(messages.LimitExceeded, "there are %d fleets already", fleetsMax)
+	}
+	if q.BuildID != "" {
+		return f, c.buildFleet(f)
 	}
 	return f, nil
 }
@@ -226,13 +232,14 @@ func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messa
 		if f.record.ScriptID == "" && !f.record.OnProcesses() {
 			return fleetChange{}, messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
 		}
-		if err := runnable(f.record, q.Runtime); err != nil {
+		server, err := c.serverFor(f.record, q.Runtime)
+		if err != nil {
 			return fleetChange{}, err
 		}
 		if most := max(c.o.ProcessesMax, f.record.GameSessionsMax, concurrent(f.record.Runtime)); concurrent(q.Runtime) > most {
 			return fleetChange{}, messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
 		}
-		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() {
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime, n.Server = q.Runtime, server }, then: func() {
 			if !f.record.Anywhere {
 				c.o.Listener.FleetConfigured(f.record)
 			}
@@ -240,21 +247,26 @@ func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messa
 	})
 }
 
-// runnable returns an error if a fleet with a Server cannot have a runtime configuration. Only the operator says what
-// runs on the hosts, so nothing but numbers and times may change.
-func runnable(f *messages.Fleet, rc messages.RuntimeConfiguration) error {
+// serverFor returns the Server of a fleet, which may be nil, with another runtime configuration. It returns an error if
+// the fleet cannot have that. Without a build, only the operator says what runs on the hosts, so nothing but numbers and
+// times may change.
+func (c *Catalog) serverFor(f *messages.Fleet, rc messages.RuntimeConfiguration) (*messages.GameServer, error) {
 	s := f.Server
 	if s == nil {
-		return nil
-	}
-	for _, p := range rc.Processes {
-		if p.LaunchPath != s.Path || p.Parameters != s.Parameters() {
-			return messages.Errorf(messages.InvalidRequest, "fleet %s runs %s %s, which its operator has configured: LaunchPath and Parameters cannot be changed", f.ID, s.Path, s.Parameters())
-		}
+		return nil, nil
 	}
 	n := *f
 	n.Runtime = rc
-	return EnoughPorts(&n)
+	if f.BuildID != "" {
+		err := c.serveBuild(&n)
+		return n.Server, err
+	}
+	for _, p := range rc.Processes {
+		if p.LaunchPath != s.Path || p.Parameters != s.Parameters() {
+			return nil, messages.Errorf(messages.InvalidRequest, "fleet %s runs %s %s, which its operator has configured: LaunchPath and Parameters cannot be changed", f.ID, s.Path, s.Parameters())
+		}
+	}
+	return s, EnoughPorts(&n)
 }
 
 // onDeleteFleet ends the game sessions of a fleet. The fleet is TERMINATED when all of them have ended.
@@ -303,11 +315,19 @@ func (c *Catalog) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, error
 	return slices.Clone(f.events), nil
 }
 
-// onUpdatePorts changes the port ranges of a fleet. They are only stored and shown; the host does not open these ports.
+// onUpdatePorts changes the port ranges of a fleet. They are only stored and shown, except that processes of a build get
+// their ports from the first one.
 func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.Fleet]) {
 	c.changeFleet(m.Request.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
 		ports, err := changedPorts(f.record.Ports, m.Request)
-		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Ports = ports }}, err
+		server := f.record.Server
+		if err == nil && f.record.BuildID != "" {
+			n := *f.record
+			n.Ports = ports
+			err = c.serveBuild(&n)
+			server = n.Server
+		}
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Ports, n.Server = ports, server }}, err
 	})
 }
 

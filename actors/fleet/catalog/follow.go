@@ -123,7 +123,7 @@ func (c *Catalog) receiveFollower(msg any) bool {
 
 // replicate applies changes that the Leader has decided on. It applies scripts before the fleets that run them.
 func (c *Catalog) replicate(m Replicated) {
-	for _, kind := range []store.Kind{store.Location, store.Script, store.Fleet, store.Compute, store.Alias} {
+	for _, kind := range []store.Kind{store.Location, store.Script, store.Build, store.Fleet, store.Compute, store.Alias} {
 		for _, change := range m.changes {
 			if change.Kind == kind {
 				c.follow(change, m.contents)
@@ -142,6 +142,8 @@ func (c *Catalog) follow(change store.Change, contents map[string]content) {
 		err = decode(change, func(id string, s *scriptRecord) { c.followScript(messages.ScriptID(id), s, contents) })
 	case store.Fleet:
 		err = decode(change, func(id string, f *fleetRecord) { c.followFleet(messages.FleetID(id), f) })
+	case store.Build:
+		err = decode(change, c.followBuild)
 	case store.Compute:
 		err = decode(change, c.followCompute)
 	case store.Alias:
@@ -341,7 +343,7 @@ func (c *Catalog) reviveFollowed(f *fleet) {
 	case s == messages.FleetTerminated:
 	case s == messages.FleetDeleting:
 		c.o.Listener.FleetClosed(f.own)
-	case f.own.Anywhere || f.own.ScriptID == "":
+	case f.own.Anywhere || f.own.ScriptID == "" && f.own.BuildID == "":
 	default:
 		c.o.Listener.FleetConfigured(f.own)
 	}

@@ -121,7 +121,7 @@ func (w *followers) join(name string) *node {
 	n.ref = w.stage.Spawn(n)
 	w.nodes[name] = n
 	var all []store.Change
-	for _, kind := range []store.Kind{store.Fleet, store.Script, store.Content, store.Alias, store.Location, store.Compute} {
+	for _, kind := range []store.Kind{store.Fleet, store.Script, store.Build, store.Content, store.Alias, store.Location, store.Compute} {
 		for id, value := range w.disk.Records(kind) {
 			all = append(all, store.Change{Kind: kind, ID: id, Value: value})
 		}
@@ -197,7 +197,7 @@ func decided[A any](w *followers, q messages.Request) A {
 // same fails unless all nodes answer queries in the same way as the Leader.
 func (w *followers) same() {
 	w.Helper()
-	for _, q := range []messages.Request{messages.FleetQuery{}, messages.AliasQuery{}, messages.ScriptQuery{}, messages.LocationQuery{}} {
+	for _, q := range []messages.Request{messages.FleetQuery{}, messages.AliasQuery{}, messages.ScriptQuery{}, messages.BuildQuery{}, messages.LocationQuery{}} {
 		want := w.text(w.leader, q)
 		for _, n := range w.nodes {
 			if got := w.text(n.ref, q); got != want {

@@ -247,6 +247,12 @@ func (l *Leader) FleetForgotten(messages.FleetID) {}
 // ComputeGone implements Listener.
 func (l *Leader) ComputeGone(messages.FleetID, string) {}
 
+// BuildChanged implements Listener.
+func (l *Leader) BuildChanged(*messages.Build) {}
+
+// BuildDeleted implements Listener.
+func (l *Leader) BuildDeleted(messages.BuildID) {}
+
 // VersionRenamed implements Listener.
 func (l *Leader) VersionRenamed(messages.ScriptID) {}
 

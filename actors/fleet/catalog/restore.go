@@ -54,6 +54,9 @@ func (c *Catalog) restore() error {
 			return load(c, store.Script, func(s *scriptRecord) string { return string(s.Script.ID) }, c.restoreScript)
 		},
 		c.restoreContents,
+		func() error {
+			return load(c, store.Build, buildID, func(b *messages.Build) { c.builds[b.ID] = b })
+		},
 		func() error { return load(c, store.Fleet, (*fleetRecord).id, c.restoreFleet) },
 		func() error {
 			id := func(m *messages.Compute) string { return computeID(m.FleetID, m.Name) }
@@ -166,6 +169,9 @@ func (c *Catalog) Revive() {
 		case f.record.Status == messages.FleetTerminated:
 		case f.record.Status == messages.FleetDeleting:
 			c.o.Listener.FleetClosed(f.record)
+		case f.record.BuildID != "" && c.builds[f.record.BuildID] == nil:
+			f.events.add(c.context.Now(), EventNotRunnable, c.unknown(store.Build, string(f.record.BuildID)).Error()+": delete the fleet, and create it again with another build")
+			c.setFleetStatus(f, messages.FleetErrored)
 		case f.record.Server != nil:
 			c.open(f)
 		case f.record.ScriptID == "":

@@ -205,7 +205,7 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 func TestADamagedRecordIsLeftOut(t *testing.T) {
 	run(t, func(w *world) {
 		shown := w.state()
-		for _, kind := range []store.Kind{store.Fleet, store.Alias, store.Script, store.Location} {
+		for _, kind := range []store.Kind{store.Fleet, store.Alias, store.Script, store.Build, store.Location} {
 			for _, value := range []string{"", "{}", "[]", `{"Fleet":5,"Tags":7,"fleet":5,"g":5}`, "PK\x03\x04"} {
 				w.disk.Put(kind, "broken-1", value)
 				w.restart()

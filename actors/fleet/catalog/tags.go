@@ -32,6 +32,14 @@ func (c *Catalog) resource(q messages.Resource) (tagged, error) {
 				return c.scriptAs(s, &changed)
 			}}, nil
 		}
+	case store.Build:
+		if b := c.builds[messages.BuildID(q.ID)]; b != nil {
+			return tagged{b.Tags, func(t map[string]string) ledger.Entry {
+				changed := *b
+				changed.Tags = t
+				return c.buildAs(&changed)
+			}}, nil
+		}
 	case store.Alias:
 		if a := c.aliases[messages.AliasID(q.ID)]; a != nil {
 			return tagged{a.Tags, func(t map[string]string) ledger.Entry {

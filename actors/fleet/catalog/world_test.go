@@ -76,6 +76,8 @@ func (o *owner) FleetClosed(f *messages.Fleet) {
 }
 func (o *owner) FleetForgotten(messages.FleetID)      { o.tell("forgotten") }
 func (o *owner) ComputeGone(messages.FleetID, string) { o.tell("computeGone") }
+func (o *owner) BuildChanged(b *messages.Build)       { o.tell("build %v", b.Status) }
+func (o *owner) BuildDeleted(messages.BuildID)        { o.tell("build deleted") }
 func (o *owner) VersionRenamed(messages.ScriptID)     { o.tell("renamed") }
 func (o *owner) ContentChanged(_ messages.ScriptID, limit time.Duration, done func([]string, bool)) {
 	o.tell("content within %v", limit)
@@ -249,7 +251,7 @@ func (w *world) shown(id messages.FleetID) *messages.Fleet {
 // state returns all resources as shown by the API, as sorted lines of JSON.
 func (w *world) state() (lines []string) {
 	w.Helper()
-	for _, q := range []any{messages.FleetQuery{}, messages.AliasQuery{}, messages.ScriptQuery{}, messages.LocationQuery{}} {
+	for _, q := range []any{messages.FleetQuery{}, messages.AliasQuery{}, messages.ScriptQuery{}, messages.BuildQuery{}, messages.LocationQuery{}} {
 		all := assert.Value(w.try(q))(w)
 		text, err := json.Marshal(all)
 		var records []json.RawMessage

@@ -310,7 +310,7 @@ func Record(ctx context.Context, c cluster.Coordinator, prefix string, kind stor
 func (s *Store) prefix(kind store.Kind) (string, error) {
 	switch kind {
 	case store.Script, store.Content, store.Fleet, store.Alias, store.Location, store.Configured, store.Queue, store.RuleSet,
-		store.Matchmaker, store.Ban, store.Compute:
+		store.Matchmaker, store.Ban, store.Compute, store.Build:
 		return s.o.Prefix + catalogKeys + string(kind) + "/", nil
 	case store.Placement:
 		return s.o.Prefix + "place/", nil

@@ -18,11 +18,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asExample is an environment variable. If it is set, this test binary runs the example.
+// asExample is an environment variable. If it is set, or is the first argument, this test binary runs the example.
 const asExample = "TEST_AS_SERVER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asExample) != "" {
+	if os.Getenv(asExample) != "" || len(os.Args) > 1 && os.Args[1] == asExample {
 		main()
 		return
 	}

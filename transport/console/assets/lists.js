@@ -32,7 +32,7 @@ export function fleets(body, _query, page) {
         ["Game sessions", (x) => number(x.gameSessions ?? 0), "number"], ["Processes", (x) => number(x.processes ?? 0), "number"],
         ["Players", (x) => `${number(x.players ?? 0)} / ${number(x.playersMax ?? 0)}`, "number"],
         ["Process groups", (x) => `${x.groupsActive ?? 0} of ${x.groupsWanted ?? 0}, at most ${x.groupsMax ?? 0}`],
-        ["Runs", (x) => clip(x.launchPath || x.scriptId || "relay")], ["Created", (x) => time(x.created)],
+        ["Runs", (x) => clip(x.launchPath || x.scriptId || x.buildId || "relay")], ["Created", (x) => time(x.created)],
       ], rows, "There is no fleet. The configuration names some, or CreateFleet makes one.")),
       section("Aliases", table("Aliases", [
         ["Alias", (x) => clip(x.id, 40)], ["Name", (x) => clip(x.name)], ["Leads to", (x) => (x.fleetId ? clip(x.fleetId, 40) : h("span", { class: "warn" }, "nothing: " + x.message))], ["Updated", (x) => time(x.updated)],
@@ -57,7 +57,7 @@ export function scripts(body, _query, page) {
       ], s.scripts, "No script was uploaded. Fleets of the configuration have scripts of their own, below.")),
       section("Scripts of the configuration", table("Scripts of the configuration", [
         ["Fleet", (x) => clip(x.name || x.id)], ["Script", (x) => clip(x.launchPath || "relay: messages pass between players", 60)],
-      ], f.fleets.filter((x) => !x.scriptId), "Every fleet runs an uploaded script.")),
+      ], f.fleets.filter((x) => !x.scriptId && !x.buildId), "Every fleet runs an uploaded script.")),
       section("Versions that run", table("Versions that run", [
         ["Fleet", (x) => clip(x.fleetId, 40)], ["Version", (x) => clip(x.scriptVersion || "no script")], ["Game sessions", (x) => number(x.gameSessions), "number"],
         ["Players", (x) => number(x.players), "number"], ["Newest game session", (x) => time(x.newest)],

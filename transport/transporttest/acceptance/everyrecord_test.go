@@ -102,6 +102,7 @@ type world struct {
 func stored(path string) func(*host.Config) {
 	return func(c *host.Config) {
 		c.Store = host.Store{Path: path}
+		c.Builds.Storage, c.Builds.Dir = filepath.Dir(path), path+"-builds"
 		c.Events.Sinks = []host.EventSink{{Name: "away", Type: "webhook-raw", URL: "http://127.0.0.1:1/", Secret: strings.Repeat("s", 40), All: true}}
 	}
 }
@@ -112,6 +113,17 @@ func (w *world) write(t *testing.T) {
 	s, ctx := h.host.System(), t.Context()
 	_, id := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
 	w.fleet = messages.FleetID(id)
+	build, err := messages.Do(ctx, s, messages.CreateBuild{Name: "no bucket", Bucket: "none", Key: "arena.zip"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.until("the build is FAILED", func() error {
+		all, err := messages.Do(ctx, s, messages.BuildQuery{ID: build.ID})
+		if err == nil && all[0].Status != messages.BuildFailed {
+			err = fmt.Errorf("it is %s", all[0].Status)
+		}
+		return err
+	})
 	if _, err := messages.Do(ctx, s, messages.CreateLocation{Location: messages.Location{Name: "custom-attic"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -306,6 +318,9 @@ func shows(h *testHost, r row) bool {
 	case store.Script:
 		all, err := messages.Do(ctx, s, messages.ScriptQuery{ID: messages.ScriptID(r.id)})
 		return found(len(all), err)
+	case store.Build:
+		all, err := messages.Do(ctx, s, messages.BuildQuery{ID: messages.BuildID(r.id)})
+		return found(len(all), err)
 	case store.Fleet:
 		all, err := messages.Do(ctx, s, messages.FleetQuery{})
 		return err == nil && slices.ContainsFunc(all, func(f *messages.Fleet) bool { return string(f.ID) == r.id })
@@ -408,7 +423,7 @@ func (w *world) check(t *testing.T, h *testHost, log *spoken, damaged ...row) {
 		}
 	}
 	if n := h.host.Counters().StoreDamaged.Load(); n != int64(len(damaged)) {
-		t.Errorf("%d damaged records are counted", n)
+		t.Errorf("%d damaged records are counted: %s", n, log.lines("error"))
 	}
 	lines := log.lines("error")
 	for _, d := range damaged {
@@ -557,7 +572,7 @@ func (w *world) keysAreDamaged(t *testing.T) {
 	path = change(t, path, `UPDATE records SET id = id || '!'`, game)
 	h, log := w.start(t, path)
 	if n := h.host.Counters().StoreDamaged.Load(); n != 2 {
-		t.Errorf("%d damaged records are counted", n)
+		t.Errorf("%d damaged records are counted: %s", n, log.lines("error"))
 	}
 	for _, name := range []string{"fleeu " + string(w.fleet), game.String() + "!"} {
 		if !slices.ContainsFunc(log.lines("error"), func(line string) bool { return strings.Contains(line, `"record":"`+name+`"`) }) {

@@ -1,0 +1,157 @@
+package fleet_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest/assert"
+	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
+	"troupe/actors/serverprocess/builds"
+	"troupe/messages"
+)
+
+// builder is a host with a storage that has the folder games/arena.
+type builder struct {
+	*host
+	storage, dir string
+}
+
+func building(t *testing.T, test func(b *builder)) {
+	b := &builder{storage: t.TempDir(), dir: filepath.Join(t.TempDir(), "builds")}
+	if err := os.MkdirAll(filepath.Join(b.storage, "games", "arena"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.storage, "games", "arena", "server"), []byte("exe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hosted(t, func(o *fleet.Options) {
+		o.Builds = &builds.Options{Storage: b.storage, Dir: b.dir, Report: func(ctx context.Context, q messages.BuildUnpacked) error {
+			return messages.Run(ctx, b, q)
+		}}
+	}, func(h *host) {
+		b.host = h
+		test(b)
+	})
+}
+
+// Do implements messages.Doer.
+func (b *builder) Do(_ context.Context, q messages.Request) (any, error) {
+	answer := make(chan struct{})
+	var a any
+	var failed error
+	b.registry.Send(q, func(got any, err error) {
+		a, failed = got, err
+		close(answer)
+	})
+	<-answer
+	return a, failed
+}
+
+// settled waits until all builds are unpacked, which takes real work on files.
+func (b *builder) settled() {
+	synctest.Wait()
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+func (b *builder) build(id messages.BuildID) *messages.Build {
+	b.Helper()
+	return assert.Value(request[[]*messages.Build](b.host, messages.BuildQuery{ID: id}))(b)[0]
+}
+
+func (b *builder) create(key string) *messages.Build {
+	b.Helper()
+	made := assert.Value(request[*messages.Build](b.host, messages.CreateBuild{Bucket: "games", Key: key}))(b)
+	b.settled()
+	return b.build(made.ID)
+}
+
+func (b *builder) fleetOf(build messages.BuildID) messages.FleetID {
+	b.Helper()
+	f := assert.Value(request[*messages.Fleet](b.host, messages.CreateFleet{BuildID: build, Locations: []string{"eu-test-1"}, LaunchPath: "/local/game/server"}))(b)
+	return f.ID
+}
+
+func (b *builder) there(id messages.BuildID) bool {
+	text, err := os.ReadFile(filepath.Join(b.dir, string(id), "server"))
+	return err == nil && string(text) == "exe"
+}
+
+// inError fails unless a fleet is in ERROR and has an event.
+func (b *builder) inError(id messages.FleetID, code, text string) {
+	b.Helper()
+	for _, f := range assert.Value(request[[]*messages.Fleet](b.host, messages.FleetQuery{}))(b) {
+		if f.ID == id && f.Status != messages.FleetErrored {
+			b.Errorf("the fleet is %v", f.Status)
+		}
+	}
+	all := assert.Value(request[[]messages.FleetEvent](b.host, messages.FleetEventQuery{ID: id}))(b)
+	for _, e := range all {
+		if e.Code == code && strings.Contains(e.Message, text) {
+			return
+		}
+	}
+	b.Errorf("no event %s says %q: %+v", code, text, all)
+}
+
+// API-66.
+func TestBuildsAreUnpackedAndDeleted(t *testing.T) {
+	building(t, func(b *builder) {
+		one, two, none := b.create("arena"), b.create("arena/"), b.create("nothing")
+		assert.Equal(t, "status", one.Status.String()+" "+two.Status.String()+" "+none.Status.String(), "READY READY FAILED")
+		assert.Equal(t, "why", none.Why, `there is no "nothing" in bucket games on this host`)
+		assert.Equal(t, "size", one.Size, 3)
+		if !b.there(one.ID) || !b.there(two.ID) {
+			t.Error("the files are not there")
+		}
+		if _, err := request[messages.None](b.host, messages.DeleteBuild{ID: two.ID}); err != nil {
+			t.Error(err)
+		}
+		b.settled()
+		if !b.there(one.ID) || b.there(two.ID) {
+			t.Error("the wrong files were deleted")
+		}
+		// A restart unpacks what is lost, and deletes what belongs to no build.
+		if err := os.Rename(filepath.Join(b.dir, string(one.ID)), filepath.Join(b.dir, "build-of-nobody")); err != nil {
+			t.Fatal(err)
+		}
+		b.restart()
+		b.settled()
+		if entries, err := os.ReadDir(b.dir); err != nil || len(entries) != 1 || !b.there(one.ID) {
+			t.Errorf("%v, %v", entries, err)
+		}
+	})
+}
+
+// API-67.
+func TestFleetsOfBuildsThatAHostCannotRun(t *testing.T) {
+	building(t, func(b *builder) {
+		one := b.create("arena")
+		id := b.fleetOf(one.ID)
+		if err := os.RemoveAll(filepath.Join(b.dir, string(one.ID))); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(b.storage, "games", "arena", "server"), []byte("another"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.restart()
+		b.settled()
+		b.inError(id, "FLEET_BINARY_DOWNLOAD_FAILED", "has other files on this host")
+		assert.Equal(t, "the build", b.build(one.ID).Status, messages.BuildReady)
+
+		b.options.BuildRules = catalog.BuildRules{FleetsRefused: "not allowed any more"}
+		b.restart()
+		b.settled()
+		b.inError(id, "GENERIC_EVENT", "not allowed any more")
+
+		b.options.BuildRules, b.options.Builds = catalog.BuildRules{}, nil
+		b.restart()
+		b.inError(id, "FLEET_BINARY_DOWNLOAD_FAILED", "no folder for builds")
+	})
+}

@@ -1,0 +1,413 @@
+package builds
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"troupe/messages"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// item is an entry of an archive. change modifies its header.
+type item struct {
+	name, text string
+	change     func(*zip.FileHeader)
+}
+
+func pack(tb testing.TB, items ...item) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, i := range items {
+		h := &zip.FileHeader{Name: i.name, Method: zip.Deflate}
+		if i.change != nil {
+			i.change(h)
+		}
+		f, err := w.CreateHeader(h)
+		if err == nil {
+			_, err = f.Write([]byte(i.text))
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func mode(m fs.FileMode) func(*zip.FileHeader) { return func(h *zip.FileHeader) { h.SetMode(m) } }
+
+func unix(h *zip.FileHeader) { h.CreatorVersion = 3 << 8 }
+
+// header changes a byte of the last entry of an archive's directory.
+func header(data []byte, at int, change func(byte) byte) []byte {
+	at += bytes.LastIndex(data, []byte("PK\x01\x02"))
+	data[at] = change(data[at])
+	return data
+}
+
+// unpackTo unpacks an archive into a new folder, which it returns, also after an error.
+func unpackTo(tb testing.TB, data []byte, l Limits) (string, *tree, error) {
+	tb.Helper()
+	dir := filepath.Join(tb.TempDir(), "build")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer root.Close()
+	t := newTree(root, nil, l, nil)
+	return dir, t, t.archive(bytes.NewReader(data), int64(len(data)))
+}
+
+// listed returns the files of a folder with their contents.
+func listed(tb testing.TB, dir string) string {
+	tb.Helper()
+	var all []string
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		all = append(all, filepath.ToSlash(name)+"="+string(text))
+		return err
+	}); err != nil {
+		tb.Fatal(err)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestAnArchiveBecomesItsFiles(t *testing.T) {
+	data := pack(t,
+		item{name: "bin/"}, item{name: "bin/"}, item{name: "./", change: mode(fs.ModeDir | 0o700)},
+		item{name: "server", text: "one"}, item{name: "./maps/./deep/žluť.pak", text: "two"},
+		item{name: `win\a.dll`, text: "dll"}, item{name: "__MACOSX/._server", text: "x"}, item{name: "empty"},
+	)
+	dir, first, err := unpackTo(t, data, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := listed(t, dir), "empty= maps/deep/žluť.pak=two server=one win/a.dll=dll"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "server")); err != nil || info.Mode().Perm()&0o111 == 0 {
+		t.Errorf("the server cannot be executed: %v, %v", info.Mode(), err)
+	}
+	if first.total != 9 {
+		t.Errorf("%d bytes", first.total)
+	}
+	// The same files in another order and with another compression are the same build; others are not.
+	store := func(h *zip.FileHeader) { h.Method = zip.Store }
+	_, same, err := unpackTo(t, pack(t, item{"empty", "", store}, item{"win/a.dll", "dll", store}, item{"maps/deep/žluť.pak", "two", nil}, item{"server", "one", nil}), Limits{})
+	if err != nil || same.digest() != first.digest() {
+		t.Errorf("%s, %s, %v", same.digest(), first.digest(), err)
+	}
+	for _, o := range [][]item{{{"server", "one", nil}}, {{"serve", "rone", nil}}, {{"server", "two", nil}}} {
+		if _, other, err := unpackTo(t, pack(t, o...), Limits{}); err != nil || other.digest() == first.digest() {
+			t.Errorf("%v: %v", o, err)
+		}
+	}
+}
+
+func TestAnArchiveIsRefused(t *testing.T) {
+	exe := item{name: "server", text: "x"}
+	small := Limits{UnpackedMax: 3 << 20, FilesMax: 40}
+	many := []item{exe}
+	for i := range small.FilesMax {
+		many = append(many, item{name: fmt.Sprint(i)})
+	}
+	bad := pack(t, item{name: "server", text: "hello hello", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
+	bad[bytes.Index(bad, []byte("hello"))]++
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"nothing":         {nil, "cannot be read"},
+		"no zip":          {[]byte("#!/bin/sh"), "cannot be read"},
+		"cut":             {pack(t, exe)[:60], "cannot be read"},
+		"no files":        {pack(t, item{name: "a/"}), "no files"},
+		"only finder's":   {pack(t, item{name: "__MACOSX/._a"}), "no files"},
+		"too many":        {pack(t, many...), "more than 40 files"},
+		"too many, deep":  {pack(t, item{name: strings.Repeat("a/", 30) + "b"}, item{name: strings.Repeat("b/", 30) + "b"}), "more than 40 files"},
+		"too big":         {make([]byte, 3<<20+1), "at most 3145728"},
+		"absolute":        {pack(t, item{name: "/etc/passwd"}), "absolute"},
+		"parent":          {pack(t, item{name: "../server"}), "leaves"},
+		"inner parent":    {pack(t, item{name: "a/b/../../c"}), "leaves"},
+		"backslash":       {pack(t, item{name: `bin\server`, change: unix}), "backslash"},
+		"both slashes":    {pack(t, item{name: `bin/a\server`}), "backslash"},
+		"escape":          {pack(t, item{name: `..\server`}), "leaves"},
+		"absolute, DOS":   {pack(t, item{name: `\server`}), "absolute"},
+		"drive":           {pack(t, item{name: "C:server"}), "drive"},
+		"no name":         {pack(t, item{name: ""}), "no name"},
+		"dot":             {pack(t, item{name: "."}), "no name"},
+		"zero byte":       {pack(t, item{name: "server\x00.txt"}), "zero byte"},
+		"not UTF-8":       {pack(t, item{name: "m\xff"}), "UTF-8"},
+		"long path":       {pack(t, item{name: strings.Repeat("a", 600)}), "longer than 512"},
+		"deep path":       {pack(t, item{name: strings.Repeat("a/", 40) + "b"}), "deep"},
+		"link":            {pack(t, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}), "link"},
+		"device":          {pack(t, item{name: "server", change: mode(fs.ModeDevice | fs.ModeCharDevice | 0o600)}), "neither"},
+		"pipe":            {pack(t, item{name: "server", change: mode(fs.ModeNamedPipe | 0o600)}), "neither"},
+		"encrypted":       {header(pack(t, exe), 8, func(b byte) byte { return b | 1 }), "encrypted"},
+		"method":          {header(pack(t, exe), 10, func(byte) byte { return 12 }), "method 12"},
+		"twice":           {pack(t, exe, exe), "twice"},
+		"twice, cleaned":  {pack(t, exe, item{name: "./server"}), "twice"},
+		"case":            {pack(t, exe, item{name: "Server"}), "case"},
+		"case of folder":  {pack(t, item{name: "lib/a"}, item{name: "LIB/b"}), "case"},
+		"file and folder": {pack(t, item{name: "a"}, item{name: "a/b"}), "a file and a folder"},
+		"folder and file": {pack(t, item{name: "a/b"}, item{name: "a"}), "a file and a folder"},
+		"too large":       {pack(t, item{name: "a", text: noise(2 << 20), change: func(h *zip.FileHeader) { h.Method = zip.Deflate }}, item{name: "b", text: strings.Repeat("b", 2<<20)}), "more than 3145728 bytes"},
+		"ratio":           {pack(t, item{name: "a", text: strings.Repeat("a", 2<<20)}), "more than 200 times"},
+		"bad checksum":    {bad, "checksum"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _, err := unpackTo(t, c.data, small)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if around, _ := os.ReadDir(filepath.Dir(dir)); len(around) != 1 {
+				t.Errorf("beside the folder: %v", around)
+			}
+		})
+	}
+	if _, _, err := unpackTo(t, directoryOf(t, directoryMax+1), Limits{}); err == nil || !strings.Contains(err.Error(), "directory has more than") {
+		t.Errorf("a large directory: %v", err)
+	}
+}
+
+// directoryOf returns an archive of one file whose directory has more than n bytes.
+func directoryOf(t *testing.T, n int) []byte {
+	var items []item
+	for i := range n/60_000 + 1 {
+		items = append(items, item{name: fmt.Sprint(i), change: func(h *zip.FileHeader) { h.Comment = strings.Repeat("c", 60_000) }})
+	}
+	return pack(t, items...)
+}
+
+// Declared sizes may be wrong, and entries may share their compressed bytes: what is unpacked counts.
+func TestAnArchiveThatLiesAboutItsSizes(t *testing.T) {
+	data := pack(t, item{name: "a", text: noise(1 << 20)})
+	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
+	binary.LittleEndian.PutUint32(data[at+24:], 10) // uncompressed size
+	if _, _, err := unpackTo(t, data, Limits{}); err == nil {
+		t.Error("accepted")
+	}
+	data = pack(t, item{name: "a", text: noise(900_000)}, item{name: "b", text: noise(900_000)})
+	first, second := bytes.Index(data, []byte("PK\x01\x02")), bytes.LastIndex(data, []byte("PK\x01\x02"))
+	copy(data[second+42:second+46], data[first+42:first+46]) // offset of its local header
+	if _, _, err := unpackTo(t, data, Limits{UnpackedMax: 1_850_000 - 100_000}); err == nil || !strings.Contains(err.Error(), "at most") && !strings.Contains(err.Error(), "more than") {
+		t.Error(err)
+	}
+}
+
+// noise returns a text that cannot be compressed.
+func noise(n int) string {
+	out, x := make([]byte, n), uint32(1)
+	for i := range out {
+		x = x*1664525 + 1013904223
+		out[i] = byte(x >> 24)
+	}
+	return string(out)
+}
+
+// storageOf makes a bucket with files. A text that begins with -> makes a link.
+func storageOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, "games", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if to, link := strings.CutPrefix(text, "->"); link {
+			err = os.Symlink(to, path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// user is the owner of a Folder, with a catalog that answers as it is told.
+type user struct {
+	mu       sync.Mutex
+	reported []messages.BuildUnpacked
+	answers  func(messages.BuildUnpacked) error
+	told     chan Unpacked
+}
+
+func folder(t *testing.T, storage, dir string) (*Folder, *user) {
+	u := &user{told: make(chan Unpacked, 10)}
+	f := New(Options{Storage: storage, Dir: dir, Server: messages.GameServer{User: "games", MemoryMax: 5}, Report: func(_ context.Context, q messages.BuildUnpacked) error {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.reported = append(u.reported, q)
+		if u.answers != nil {
+			return u.answers(q)
+		}
+		return nil
+	}, Tell: func(msg any) { u.told <- msg.(Unpacked) }})
+	t.Cleanup(f.Close)
+	return f, u
+}
+
+func TestBuildsOfFoldersAndArchives(t *testing.T) {
+	storage := storageOf(t, map[string]string{
+		"arena/bin/server": "exe", "arena/.config": "hidden", "arena/alias": "->bin/server", "arena/lib": "->bin",
+		"out/server": "exe", "out/secret": "->/etc/passwd", "up/secret": "->../arena/bin/server", "loop/a": "x", "loop/again": "->.", "text": "no zip",
+		"arena.zip": string(pack(t, item{name: "bin/server", text: "exe"})), "abroad": "->/etc",
+	})
+	dir := filepath.Join(t.TempDir(), "unpacked")
+	f, u := folder(t, storage, dir)
+	for i, c := range []struct{ bucket, key, want string }{
+		{"games", "arena", ""},
+		{"games", "arena/", ""},
+		{"games", "arena.zip", ""},
+		{"games", "arena/bin", ""},
+		{"games", "out", "secret"},
+		{"games", "up", "secret"},
+		{"games", "loop", "a link to a folder that it is in"},
+		{"games", "text", "cannot be read"},
+		{"games", "nothing.zip", "there is no \"nothing.zip\" in bucket games"},
+		{"games", "../games/arena", "there is no \"../games/arena\""},
+		{"games", "/etc", "there is no"},
+		{"games", "abroad", "there is no"},
+		{"other", "arena", "there is no bucket \"other\""},
+		{"..", "games", "there is no bucket"},
+		{".", "games", "there is no bucket"},
+		{"games/arena", "bin", "there is no bucket"},
+	} {
+		id := messages.BuildID(fmt.Sprint("build-", i))
+		f.Want(&messages.Build{ID: id, Bucket: c.bucket, Key: c.key})
+		got := <-u.told
+		if got.Build != id || !strings.Contains(got.Failed, c.want) || (got.Failed == "") != (c.want == "") || strings.Contains(got.Failed, storage) {
+			t.Errorf("%+v: %+v", c, got)
+		}
+		if _, err := os.Stat(filepath.Join(dir, string(id))); (err == nil) != (c.want == "") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if got := listed(t, filepath.Join(dir, "build-0")); got != ".config=hidden alias=exe bin/server=exe lib/server=exe" {
+		t.Error(got)
+	}
+	if a, b := u.reported[0], u.reported[1]; a.Digest != b.Digest || a.Size != 15 || a.Failed != "" || u.reported[4].Failed == "" {
+		t.Errorf("%+v", u.reported)
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), buildPrefix) {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+	if got, want := f.Server("build-0", &messages.GameServer{Path: "bin/server", Args: []string{"x"}, User: "root"}), filepath.Join(dir, "build-0", "bin", "server"); got.Path != want || got.User != "games" || got.MemoryMax != 5 || got.Args[0] != "x" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A build is unpacked again only if that was not reported, and its folder is deleted if another host has other files.
+func TestBuildsAfterARestart(t *testing.T) {
+	storage := storageOf(t, map[string]string{"arena/server": "exe", "arena.zip": string(pack(t, item{name: "other", text: "exe"}))})
+	dir := t.TempDir()
+	for _, name := range []string{newPrefix + "1", "build-old", "build-cut", "notes"} {
+		if err := os.MkdirAll(filepath.Join(dir, name, "sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, u := folder(t, storage, dir)
+	f.Keep(map[messages.BuildID]bool{"build-cut": true})
+	f.Want(&messages.Build{ID: "build-cut", Bucket: "games", Key: "arena"}) // it is there, and was not reported
+	if got := <-u.told; got.Failed != "" {
+		t.Fatal(got)
+	}
+	if got := listed(t, filepath.Join(dir, "build-cut")); got != "server=exe" {
+		t.Error(got)
+	}
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); got != "build-cut notes" {
+		t.Error(got)
+	}
+	f.Want(&messages.Build{ID: "build-cut", Bucket: "gone", Key: "gone", Digest: u.reported[0].Digest})
+	if got := <-u.told; got.Failed != "" || len(u.reported) != 1 {
+		t.Error(got, u.reported)
+	}
+	f.Want(&messages.Build{ID: "build-2", Bucket: "games", Key: "arena.zip", Digest: u.reported[0].Digest})
+	if got := <-u.told; !strings.Contains(got.Failed, "has other files on this host") {
+		t.Error(got)
+	}
+	u.mu.Lock()
+	u.answers = func(messages.BuildUnpacked) error {
+		return messages.Errorf(messages.Conflict, "others have other files")
+	}
+	u.mu.Unlock()
+	f.Want(&messages.Build{ID: "build-3", Bucket: "games", Key: "arena"})
+	if got := <-u.told; got.Failed != "others have other files" {
+		t.Error(got)
+	}
+	f.Drop("build-cut")
+	f.Want(&messages.Build{ID: "build-4", Bucket: "none", Key: "arena"}) // done after it
+	<-u.told
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("%v", entries)
+	}
+}
+
+// FuzzArchive: whatever an archive says, nothing is written outside of the folder or over the limits, and links and devices
+// are not made.
+func FuzzArchive(f *testing.F) {
+	f.Add(pack(f, item{name: "bin/server", text: "one"}, item{name: "maps/"}))
+	f.Add(pack(f, item{name: "../server", text: "x"}))
+	f.Add(pack(f, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}))
+	f.Add(pack(f, item{name: `a\b`, text: "x"}, item{name: "A/b"}))
+	f.Add(pack(f, item{name: "a", text: strings.Repeat("a", 5000)}))
+	limits := Limits{UnpackedMax: 4096, FilesMax: 20}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir, _, err := unpackTo(t, data, limits)
+		if around, _ := os.ReadDir(filepath.Dir(dir)); len(around) != 1 {
+			t.Fatalf("beside the folder: %v", around)
+		}
+		total, files := int64(0), -1
+		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+				return errors.Join(err, fmt.Errorf("%s is %v", path, info.Mode()))
+			}
+			if files++; !info.IsDir() {
+				total += info.Size()
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if total > limits.UnpackedMax || files > limits.FilesMax {
+			t.Fatalf("%d bytes in %d files: %v", total, files, err)
+		}
+	})
+}
