@@ -236,15 +236,22 @@ func (a *Actor) endIfLast() {
 // watchHealth starts the health checks.
 func (a *Actor) watchHealth() {
 	if !a.relay && !a.o.Server && a.healthTimer == nil {
-		a.healthTimer = a.c.After(healthInterval, healthCheck{})
+		a.healthTimer = a.c.After(untilHealthCheck(), healthCheck{})
 	}
+}
+
+// untilHealthCheck returns the time until the next health check. Game sessions that wait for one at about the same time
+// get it in the same moment: waking a thread costs more than the check of a script.
+func untilHealthCheck() time.Duration {
+	now := time.Now()
+	return now.Add(healthInterval).Truncate(healthTurn).Sub(now)
 }
 
 func (a *Actor) onHealthCheck() {
 	if a.phase >= closing {
 		return
 	}
-	a.healthTimer.Reset(healthInterval)
+	a.healthTimer.Reset(untilHealthCheck())
 	a.resolve("onHealthCheck", gateLimit, a.o.Handler.OnHealthCheck, func(healthy bool) {
 		if healthy {
 			a.unhealthy = 0

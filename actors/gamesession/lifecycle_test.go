@@ -245,12 +245,19 @@ func TestTimersAndTasksRunBetweenCallbacks(t *testing.T) {
 		g.Session.Do(func() {
 			g.Session.After(2*time.Second, at("second"))
 			g.Session.After(time.Second, at("first"))
-			stop := g.Session.After(time.Second, at("never"))
-			stop()
-			stop()
+			never := g.Session.After(time.Second, at("never"))
+			never.Stop()
+			never.Stop()
+			var again script.Timer
+			again = g.Session.After(3*time.Second, func() {
+				if at("again")(); len(order) < 4 {
+					again.Reset(time.Second)
+				}
+			})
+			again.Reset(4 * time.Second)
 		})
 		w.Pass(time.Minute)
-		equal(w, "timers", order, "first 1s", "second 2s")
+		equal(w, "timers", order, "first 1s", "second 2s", "again 4s", "again 5s")
 	})
 }
 
@@ -382,6 +389,20 @@ func TestStatusesNeverStepBack(t *testing.T) {
 		if last != messages.GameSessionTerminated || lastPlayer != messages.PlayerSessionCompleted {
 			w.Errorf("%v, %v", last, lastPlayer)
 		}
+	})
+}
+
+func TestHealthChecksOfAHostComeTogether(t *testing.T) {
+	run(t, func(w *world) {
+		began := time.Now()
+		var at []time.Duration
+		for range 3 {
+			w.Create(&game{Health: func() bool { at = append(at, time.Since(began)); return true }})
+			w.Pass(49 * time.Millisecond)
+		}
+		w.Pass(2*time.Minute - 147*time.Millisecond)
+		const minute = time.Minute
+		equal(w, "health checks", at, minute, minute, minute, 2*minute, 2*minute, 2*minute)
 	})
 }
 

@@ -98,7 +98,9 @@ const (
 	closeGrace = 3 * time.Second
 	// healthInterval is the time between health checks; unhealthyMax failures in a row end the game session (realtime.md 15.4).
 	healthInterval = 60 * time.Second
-	unhealthyMax   = 3
+	// healthTurn divides the time of all health checks of a host. A check is up to healthTurn early.
+	healthTurn   = 100 * time.Millisecond
+	unhealthyMax = 3
 	// stashMax limits the number of a player's packets that wait for a group operation or a decision of the game. A
 	// group operation takes one batch of the shard.
 	stashMax = 1024

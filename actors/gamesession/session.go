@@ -162,9 +162,7 @@ func (s *session) Crash(reason string) {
 	}
 }
 
-func (s *session) After(d time.Duration, f func()) (stop func()) {
-	return s.c.After(d, task{f}).Stop
-}
+func (s *session) After(d time.Duration, f func()) script.Timer { return s.c.After(d, task{f}) }
 
 func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
 

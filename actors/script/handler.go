@@ -174,9 +174,17 @@ type Session interface {
 	Exit(code int)
 	// Crash ends the game session as one whose process has crashed. The reason is for operators.
 	Crash(reason string)
-	// After calls f once after d, between callbacks. stop cancels it.
-	After(d time.Duration, f func()) (stop func())
+	// After calls f once after d, between callbacks.
+	After(d time.Duration, f func()) Timer
 	// Do makes f be called soon, between callbacks. It returns false if the game session has ended. It is
 	// safe for concurrent use.
 	Do(f func()) bool
+}
+
+// Timer calls a function of a handler once. It ends with the game session. Only the handler may use it.
+type Timer interface {
+	// Reset makes the function be called once after d, also if it was called before.
+	Reset(d time.Duration)
+	// Stop prevents the call.
+	Stop()
 }

@@ -10,7 +10,14 @@ import (
 	"troupe/bench/server"
 )
 
-// idleScripts creates game sessions that run an idle script, and reads the memory of the host.
+func idleScriptsLast(p Params) time.Duration {
+	return aboutStart + time.Duration(p.Rooms)*5*time.Millisecond + min(settle, p.Rest) + p.Rest
+}
+
+// settle is the time after the last game session was created in which the host ends what its start has begun.
+const settle = 10 * time.Second
+
+// idleScripts creates game sessions, and reads CPU and memory of the host while nobody plays in them.
 func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.Round, err error) {
 	round.Figures = make(result.Figures)
 	f := round.Figures
@@ -27,6 +34,9 @@ func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.R
 			return errors.Join(err, proc.Alive())
 		}
 		f.Set("sessions_per_s", float64(r.p.Rooms)/time.Since(begun).Seconds())
+		if err := rest(ctx, min(settle, r.p.Rest)); err != nil {
+			return err
+		}
 		m := r.meter(proc, nil)
 		if err := m.read(&m.start); err != nil {
 			return err

@@ -34,11 +34,27 @@ var scriptWorkloads = []Workload{
 			{Subject: utilScript, Figure: "resident_mib", Plus: 400},
 		},
 		connections: fileOfEach,
-		lasts:       func(p Params) time.Duration { return aboutStart + time.Duration(p.Rooms)*5*time.Millisecond + p.Rest },
+		lasts:       idleScriptsLast,
 		subjects: func(r *run) []subject {
 			return []subject{
 				r.scriptedHost(plainScript, echoFleet, (*run).idleScripts),
 				r.scriptedHost(utilScript, scriptFleet{id: userFleet, launch: "util.js", with: "echo.js"}, (*run).idleScripts),
+			}
+		},
+	},
+	{
+		Name: "games-idle", About: "game sessions in which nobody is, without and with a script: CPU for a minute after their start, and memory",
+		Params: Params{Rooms: 10_000, Rest: time.Minute, Rounds: 1},
+		Goals: []result.Goal{
+			{Subject: relayEcho, Figure: "cpu_cores", Plus: 0.03},
+			{Subject: plainScript, Figure: "cpu_cores", Plus: 0.03},
+		},
+		connections: fileOfEach,
+		lasts:       idleScriptsLast,
+		subjects: func(r *run) []subject {
+			return []subject{
+				r.scriptedHost(relayEcho, scriptFleet{id: userFleet}, (*run).idleScripts),
+				r.scriptedHost(plainScript, echoFleet, (*run).idleScripts),
 			}
 		},
 	},
@@ -63,10 +79,10 @@ const (
 //go:embed scripts/*.js
 var scripts embed.FS
 
-// scriptFleet is a fleet whose game sessions run a script.
+// scriptFleet is a fleet whose game sessions run a script, or relay messages.
 type scriptFleet struct {
 	id         string
-	launch     string // file name of the script
+	launch     string // file name of the script; empty: no script, unless there is one of the user
 	text       string // content of the script; empty: an embedded script of the suite
 	with       string // another embedded file, which the script requires
 	parameters string
@@ -88,6 +104,9 @@ func (f *scriptFleet) line(dir string) (string, error) {
 			return "", fmt.Errorf("--script: %w", err)
 		}
 		return head + fmt.Sprintf("script: %q}\n", path), nil
+	}
+	if f.launch == "" {
+		return head + "}\n", nil
 	}
 	folder := filepath.Join(dir, "scripts", f.id)
 	if f.perProcess > 0 {

@@ -91,10 +91,14 @@ func (g *game) Crash(reason string) {
 		g.exit, g.crash = new(int), reason
 	}
 }
-func (g *game) After(d time.Duration, f func()) func() {
-	timer := time.AfterFunc(d, func() { g.Do(f) })
-	return func() { timer.Stop() }
+func (g *game) After(d time.Duration, f func()) script.Timer {
+	return gameTimer{time.AfterFunc(d, func() { g.Do(f) })}
 }
+
+type gameTimer struct{ timer *time.Timer }
+
+func (t gameTimer) Reset(d time.Duration) { t.timer.Reset(d) }
+func (t gameTimer) Stop()                 { t.timer.Stop() }
 func (g *game) Do(f func()) bool {
 	select {
 	case g.tasks <- f:

@@ -15,8 +15,13 @@ type ticking struct {
 	sent int
 }
 
-func (q *ticking) Send(m script.Outgoing, _ script.Target)   { q.sent += len(m.Payload) }
-func (q *ticking) After(time.Duration, func()) (stop func()) { return func() {} }
+func (q *ticking) Send(m script.Outgoing, _ script.Target)  { q.sent += len(m.Payload) }
+func (q *ticking) After(time.Duration, func()) script.Timer { return never{} }
+
+type never struct{}
+
+func (never) Reset(time.Duration) {}
+func (never) Stop()               {}
 
 // startTicking starts the script of the workload ticks (bench/suite).
 func startTicking(t testing.TB) (*Handler, *ticking) {

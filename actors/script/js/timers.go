@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+
+	"troupe/actors/script"
 )
 
 //go:embed timers.js
@@ -24,11 +26,12 @@ type timers struct {
 	start time.Time
 	byID  map[int64]*timer
 	last  int64
-	armed time.Time // when the game session's timer fires; zero if it is not set
-	stop  func()
+	armed time.Time    // when alarm fires; zero if it is not set
+	alarm script.Timer // for the timer that is due first; nil until it is used
 
 	immediates []goja.Value // Immediate objects of timers.js
-	soonest    func()       // cancels the game session's timer for immediates; nil if it is not set
+	turn       script.Timer // for immediates; nil until it is used
+	turnComes  bool         // turn is set
 	waiting    int          // number of immediates that have neither run nor been cleared
 
 	at                place        // where the timer that is firing was set
@@ -102,11 +105,12 @@ func (t *timers) schedule() {
 	if n == nil || t.h.session == nil || !t.armed.IsZero() && !n.due.Before(t.armed) {
 		return
 	}
-	if t.stop != nil {
-		t.stop()
-	}
 	t.armed = n.due
-	t.stop = t.h.session.After(time.Until(t.armed), t.fire)
+	if d := time.Until(t.armed); t.alarm != nil {
+		t.alarm.Reset(d)
+	} else {
+		t.alarm = t.h.session.After(d, t.fire)
+	}
 }
 
 // turnMax is how long the timers of one runtime may fire before other game sessions get a turn. Each callback
@@ -116,7 +120,7 @@ const turnMax = time.Millisecond
 // fire runs the timers that are due. An interval stays aligned with its first due time, unless it is already
 // late for the next one: then it restarts from now.
 func (t *timers) fire() {
-	t.armed, t.stop = time.Time{}, nil
+	t.armed = time.Time{}
 	now := time.Now()
 	for n := t.next(); n != nil && !n.due.After(now) && !t.h.dead && time.Since(now) < turnMax; n = t.next() {
 		t.remove(n)
@@ -143,22 +147,31 @@ func (h *Handler) soon(c goja.FunctionCall) {
 	h.timers.room()
 	h.timers.immediates = append(h.timers.immediates, c.Argument(0))
 	h.timers.waiting++
-	if h.timers.soonest == nil && h.session != nil {
-		h.timers.soonest = h.session.After(0, h.timers.fireImmediates)
+	if !h.timers.turnComes && h.session != nil {
+		h.timers.takeTurn()
+	}
+}
+
+// takeTurn makes the immediates run soon.
+func (t *timers) takeTurn() {
+	if t.turnComes = true; t.turn != nil {
+		t.turn.Reset(0)
+	} else {
+		t.turn = t.h.session.After(0, t.fireImmediates)
 	}
 }
 
 func (t *timers) fireImmediates() {
 	now, began := t.immediates, time.Now()
-	t.immediates, t.soonest = nil, nil
+	t.immediates, t.turnComes = nil, false
 	for i, o := range now {
 		if t.run("immediate", t.fireSoon, o); time.Since(began) >= turnMax && i+1 < len(now) && !t.h.dead {
 			t.immediates = append(now[i+1:], t.immediates...)
 			break
 		}
 	}
-	if t.soonest == nil && len(t.immediates) > 0 && !t.h.dead {
-		t.soonest = t.h.session.After(0, t.fireImmediates)
+	if !t.turnComes && len(t.immediates) > 0 && !t.h.dead {
+		t.takeTurn()
 	}
 }
 

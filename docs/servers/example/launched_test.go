@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -23,14 +24,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/rs/zerolog"
 
+	"troupe/actors/cluster/clustertest"
 	"troupe/actors/serverprocess/launch"
 	"troupe/messages"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/hosttest"
 )
 
-// launched starts a host that starts the example itself, and waits until its fleet is ACTIVE.
-func launched(ctx context.Context, t *testing.T, log io.Writer) *hosttest.Host {
+// launching returns the options of a host that starts the example itself. Its ports, from one on, are below those that kernels
+// give away: a port that another program has is a crash.
+func launching(t *testing.T, processes, from int, log io.Writer) host.Options {
 	t.Helper()
 	if err := launch.Supported(); err != nil {
 		t.Skip(err)
@@ -39,11 +42,16 @@ func launched(ctx context.Context, t *testing.T, log io.Writer) *hosttest.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := 20_000 + 50*rand.IntN(240) // below those that kernels give away: a port that another program has is a crash
 	c := hosttest.Config(t)
 	c.Fleets[0].GameSessionsMax = 0
-	c.Fleets[0].Server = host.GameServer{Path: own, Env: []string{asExample + "=1"}, Ports: fmt.Sprintf("%d-%d", from, from+39), Processes: 2}
-	h := hosttest.Start(t, host.Options{Config: c, Network: hosttest.System, Log: zerolog.New(log)})
+	c.Fleets[0].Server = host.GameServer{Path: own, Env: []string{asExample + "=1"}, Ports: fmt.Sprintf("%d-%d", from, from+39), Processes: processes}
+	return host.Options{Config: c, Network: hosttest.System, Log: zerolog.New(log)}
+}
+
+// launched starts a host that starts the example itself, and waits until its fleet is ACTIVE.
+func launched(ctx context.Context, t *testing.T, log io.Writer) *hosttest.Host {
+	t.Helper()
+	h := hosttest.Start(t, launching(t, 2, 20_000+50*rand.IntN(240), log))
 	await(ctx, t, "an ACTIVE fleet", func() bool {
 		out, err := h.API.DescribeFleetAttributes(ctx, &gamelift.DescribeFleetAttributesInput{FleetIds: []string{"fleet-dev"}})
 		return err == nil && out.FleetAttributes[0].Status == types.FleetStatusActive
@@ -241,6 +249,53 @@ func TestProcessesEndWithTheirGameSessions(t *testing.T) {
 	status(create(), types.GameSessionStatusActive)
 	if n := crashes(); n != 0 {
 		t.Errorf("%d crashes", n)
+	}
+}
+
+// In a cluster each host starts the processes of a fleet, and game sessions run on all of them, wherever they were created.
+func TestEachHostOfAClusterStartsProcesses(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	coordinator := clustertest.NewStore()
+	t.Cleanup(coordinator.Close)
+	from := 20_000 + 50*rand.IntN(240) // all have the same configuration: on one machine, those that come later must find a free port
+	var hosts []*hosttest.Host
+	for i := range 3 {
+		o := launching(t, 1, from, zerolog.NewTestWriter(t))
+		c := &o.Config.Cluster
+		c.Name, c.Node, c.Etcd.Endpoints, c.Peers.Addr = "servers", fmt.Sprint("host-", i), []string{"http://127.0.0.1:1"}, "127.0.0.1:0"
+		o.Coordinator = coordinator.Client()
+		hosts = append(hosts, hosttest.Start(t, o))
+	}
+	ports := map[int32]bool{}
+	var ids []string
+	for i := range hosts {
+		await(ctx, t, "a free process", func() bool {
+			out, err := hosts[0].API.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(4)})
+			if err == nil {
+				ports[*out.GameSession.Port] = true
+				ids = append(ids, *out.GameSession.GameSessionId)
+			}
+			return err == nil
+		})
+		await(ctx, t, "ACTIVE", func() bool {
+			out, err := hosts[2-i].API.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: aws.String(ids[i])})
+			return err == nil && out.GameSessions[0].Status == types.GameSessionStatusActive
+		})
+	}
+	if len(ports) != 3 {
+		t.Errorf("game sessions run on the ports %v", ports)
+	}
+	computes, err := hosts[1].API.ListCompute(ctx, &gamelift.ListComputeInput{FleetId: aws.String("fleet-dev")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, c := range computes.ComputeList {
+		names[*c.ComputeName] = true
+	}
+	if want := map[string]bool{"host-0": true, "host-1": true, "host-2": true}; !maps.Equal(names, want) {
+		t.Errorf("computes are %v", names)
 	}
 }
 

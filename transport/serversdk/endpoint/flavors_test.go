@@ -4,12 +4,14 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"troupe/messages"
 	"troupe/transport/sdkclient"
+	"troupe/transport/transporttest/hosttest"
 )
 
 // SS-34, SS-35, SS-37, SS-104, SS-111, SS-112, section 14: a process of each SDK keeps its game session across the loss of its
@@ -21,8 +23,17 @@ func TestEachSDK(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := filepath.Join(t.TempDir(), "store.db")
 				w, begun := begin(t, at(store)), time.Now()
+				var on atomic.Pointer[hosttest.Host] // the host that runs now, or the last one
+				on.Store(w.Host)
 				dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-					return w.Net.DialContext(ctx, network, w.Host.Host.Addrs().API)
+					h := on.Load()
+					return h.Net.DialContext(ctx, network, h.Host.Addrs().API)
+				}
+				restart := func(after time.Duration) {
+					w.Host.Host.Close()
+					time.Sleep(after)
+					w.start(at(store))
+					on.Store(w.Host)
 				}
 				p, err := sdkclient.Init(t.Context(), sdkclient.Options{
 					URL: w.Host.Host.Addrs().ServerSDK, ProcessID: "p_1", HostID: "host-01", FleetID: string(w.fleet), AuthToken: w.token, Flavor: flavor, Dial: dial,
@@ -61,20 +72,18 @@ func TestEachSDK(t *testing.T) {
 				time.Sleep(20 * time.Second)
 				plays("after a drop", 2)
 
-				w.Host.Host.Close()
-				w.start(at(store))
+				restart(0)
 				time.Sleep(20 * time.Second)
 				plays("after a restart", 3)
 
-				w.Host.Host.Close()
-				time.Sleep(time.Minute)
-				w.start(at(store))
+				restart(time.Minute)
 				time.Sleep(40 * time.Second)
 				plays("after a minute without a host", 4)
 
 				time.Sleep(time.Until(begun.Add(170 * time.Minute)))
 				plays("with a new token", 5)
-				if d := p.Stats().ConnectedAt.Sub(begun); d != 160*time.Minute { // 20 minutes before the end of the first one
+				// 20 minutes before the end of the first one, and 200 ms after an answer at the least
+				if d := p.Stats().ConnectedAt.Sub(begun) - 160*time.Minute; d < 0 || d > time.Second {
 					t.Errorf("the new token came after %v", d)
 				}
 				p.Drop()
@@ -93,4 +102,46 @@ func TestEachSDK(t *testing.T) {
 			})
 		})
 	}
+}
+
+// SS-103: a process that does not heed RefreshConnection lives on with a token that has expired, but cannot connect with it again.
+// It is dead 210 s after its last heartbeat.
+func TestExpiredToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t)
+		p := w.connect("p").ready(1)
+		g := w.hosts(p, 2)
+		var last time.Time // RefreshConnection
+		for range 200 {
+			time.Sleep(time.Minute)
+			p.send("HeartbeatServerProcess", `"HealthStatus":true`)
+			synctest.Wait()
+			for len(p.text) > 0 {
+				if m := p.next(); m.Action == "RefreshConnection" {
+					last = time.Now()
+				} else if m.StatusCode != 200 {
+					t.Fatal(m.text)
+				}
+			}
+		}
+		if last.IsZero() {
+			t.Fatal("no RefreshConnection")
+		}
+		p.nc.Close()
+		for range 3 {
+			if _, status := w.dial("/server-sdk", w.query("p")); status != 403 {
+				t.Error(status)
+			}
+			time.Sleep(time.Minute)
+		}
+		if s := w.game(g.ID).Status; s != messages.GameSessionActive {
+			t.Error(s)
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s, time.Since(last))
+		}
+		w.event("SERVER_PROCESS_CRASHED")
+	})
 }

@@ -1,13 +1,9 @@
 package endpoint_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -127,7 +123,11 @@ func TestHealth(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			p.beat(false)
 		}
-		p.pushed("TerminateProcess", nil)
+		var end struct{ TerminationTime int64 }
+		p.pushed("TerminateProcess", &end)
+		if left := time.UnixMilli(end.TerminationTime).Sub(time.Now()); left < 299*time.Second || left > 300*time.Second {
+			t.Error(left)
+		}
 		synctest.Wait()
 		if s := w.game(g.ID).Status; s != messages.GameSessionTerminating {
 			t.Error(s)
@@ -146,12 +146,20 @@ func TestHealth(t *testing.T) {
 		w.event("SERVER_PROCESS_TERMINATED_UNHEALTHY")
 
 		p = w.connect("q").ready(2) // SS-110
-		g = w.hosts(p, 2)
-		id := w.players(g.ID, "x")[0]
-		time.Sleep(211 * time.Second)
+		g = w.hosts(p, 3)
+		ids := w.players(g.ID, "x", "y")
+		p.call(200, "AcceptPlayerSession", seat(g.ID, ids[0]))
+		time.Sleep(180 * time.Second)
+		ids = append(ids, w.players(g.ID, "z")[0])
+		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated || w.player(id) != messages.PlayerSessionTimedOut {
-			t.Error(s, w.player(id))
+		if s := w.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
+		for i, want := range []messages.PlayerSessionStatus{messages.PlayerSessionCompleted, messages.PlayerSessionTimedOut, messages.PlayerSessionCompleted} {
+			if s := w.player(ids[i]); s != want {
+				t.Errorf("%d: %v", i, s)
+			}
 		}
 		w.event("SERVER_PROCESS_CRASHED")
 	})
@@ -392,135 +400,6 @@ func TestRefresh(t *testing.T) {
 		if d := time.Since(at); d != 5*time.Second {
 			t.Errorf("again after %v", d)
 		}
-		w.token = r.AuthToken
-		p = w.connect("p")
-		p.beat(true)
-		time.Sleep(time.Minute)
-		p.silent()
-	})
-}
-
-// SS-38 to SS-41, SS-122, SS-123 and the hostile rest of the table: each costs the process's own connection at most.
-func TestHostile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := begin(t)
-		p := w.connect("p").ready(1)
-		p.call(400, "Nonsense", "")
-		p.frame(rfc6455.Text, []byte("{"))
-		if m := p.next(); m.StatusCode != 400 {
-			t.Error(m.text)
-		}
-		p.frame(rfc6455.Text, []byte(`{"HealthStatus":true,"x":{"y":[1]},"RequestId":"q","Action":"HeartbeatServerProcess","z":null}`))
-		if m := p.next(); m.StatusCode != 200 || m.RequestId != "q" {
-			t.Error(m.text)
-		}
-		g := w.hosts(p, 2)
-		other := w.connect("o").ready(2)
-		theirs := w.hosts(other, 2)
-		foreign := w.players(theirs.ID, "x")[0]
-		p.call(404, "AcceptPlayerSession", seat(theirs.ID, foreign))
-		p.call(400, "AcceptPlayerSession", seat(g.ID, foreign))
-		p.call(404, "UpdatePlayerSessionCreationPolicy", of(theirs.ID)+`,"PlayerSessionPolicy":"DENY_ALL"`)
-		if w.player(foreign) != messages.PlayerSessionReserved {
-			t.Error(w.player(foreign))
-		}
-		p.call(400, "AcceptPlayerSession", of(g.ID)+`,"x":"`+strings.Repeat("a", 1<<20-400)+`"`) // 1 MB passes (SS-40)
-		for range 700 {
-			p.frame(rfc6455.Text, []byte(`{"Action":"HeartbeatServerProcess","RequestId":"f","HealthStatus":true}`))
-		}
-		many := 0
-		for range 700 {
-			if p.next().StatusCode == 429 {
-				many++
-			}
-		}
-		if many < 200 || many > 300 {
-			t.Errorf("%d were too many", many)
-		}
-		time.Sleep(time.Minute)
-		p.beat(true)
-
-		for name, c := range map[string]struct {
-			send func(p *process)
-			code int
-		}{
-			"too large": {func(p *process) { p.frame(rfc6455.Text, make([]byte, 1<<20+1)) }, 1009},
-			"binary":    {func(p *process) { p.frame(rfc6455.Binary, []byte("x")) }, 1003},
-			"unmasked":  {func(p *process) { p.nc.Write([]byte{0x81, 1, 'x'}) }, 1002},
-			"reserved":  {func(p *process) { p.nc.Write([]byte{0xf1, 0x81, 0, 0, 0, 0, 'x'}) }, 1002},
-			"continues": {func(p *process) { p.frame(rfc6455.Continuation, []byte("x")) }, 1002},
-			"flood": {func(p *process) {
-				for range 1700 {
-					p.frame(rfc6455.Text, []byte(`{"Action":"HeartbeatServerProcess","RequestId":"f","HealthStatus":true}`))
-				}
-			}, 1008},
-		} {
-			q := w.connect("p")
-			go c.send(q)
-			if code := q.ends(); code != c.code {
-				t.Errorf("%s: closed with %d, not %d", name, code, c.code)
-			}
-		}
-		p = w.connect("p")
-		p.beat(true)
-		if s := w.game(g.ID).Status; s != messages.GameSessionActive {
-			t.Error(s)
-		}
-		other.beat(true)
-	})
-}
-
-// sign returns the members of a query that is signed at a time (server-sdk.md 5.3).
-func (w *world) sign(pid, key, secret string, at time.Time) []string {
-	date := at.UTC().Format("20060102T150405Z")
-	scope := date[:8] + "/us-east-1/gamelift/aws4_request"
-	canonical := sha256.Sum256([]byte(url.Values{"ComputeId": {"host-01"}, "FleetId": {string(w.fleet)}, "pID": {pid}}.Encode()))
-	mac := func(key []byte, text string) []byte {
-		h := hmac.New(sha256.New, key)
-		h.Write([]byte(text))
-		return h.Sum(nil)
-	}
-	by := []byte("AWS4" + secret)
-	for part := range strings.SplitSeq(scope, "/") {
-		by = mac(by, part)
-	}
-	signature := hex.EncodeToString(mac(by, "AWS4-HMAC-SHA256\n"+date+"\n"+scope+"\n"+hex.EncodeToString(canonical[:])))
-	return []string{"Authorization", "SigV4", "X-Amz-Algorithm", "AWS4-HMAC-SHA256", "X-Amz-Credential", key + "/" + scope, "X-Amz-Date", date, "X-Amz-Signature", signature}
-}
-
-// SS-9, SS-125, SS-126, D-415: signatures with the keys of the service API.
-func TestSignatures(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const secret = "SELFHOSTEDSECRETKEY0000000000000000000000"
-		w := begin(t, func(c *host.Config) {
-			c.API.Keys = []host.APIKey{{ID: "AKIDFLEETS", Secret: secret}, {ID: "AKIDOTHER", Secret: secret, Allow: []string{"gamelift:Describe*"}}}
-		})
-		signed := w.sign("p", "AKIDFLEETS", secret, time.Now())
-		for name, q := range map[string][]string{
-			"another process": w.sign("q", "AKIDFLEETS", secret, time.Now()), "another secret": w.sign("p", "AKIDFLEETS", secret+"x", time.Now()),
-			"an unknown key": w.sign("p", "AKIDNOBODY", secret, time.Now()), "a key for other things": w.sign("p", "AKIDOTHER", secret, time.Now()),
-			"an old one": w.sign("p", "AKIDFLEETS", secret, time.Now().Add(-6*time.Minute)), "a future one": w.sign("p", "AKIDFLEETS", secret, time.Now().Add(6*time.Minute)),
-		} {
-			if _, status := w.dial("/server-sdk", w.query("p", q...)); status != 403 {
-				t.Errorf("%s: %d", name, status)
-			}
-		}
-		p := w.connect("p", signed...)
-		p.call(200, "ActivateServerProcess", port(1))
-		p.silent()
-		p.beat(true)
-		at := time.Now()
-		var r struct{ AuthToken string }
-		p.pushed("RefreshConnection", &r)
-		if d := time.Since(at); d != 200*time.Millisecond {
-			t.Errorf("refreshed after %v", d)
-		}
-		for range 6 {
-			time.Sleep(time.Minute)
-			p.send("HeartbeatServerProcess", `"HealthStatus":true`)
-		}
-		p = w.connect("p", signed...) // the same signature, of the process that lives
-		p.beat(true)
 		w.token = r.AuthToken
 		p = w.connect("p")
 		p.beat(true)

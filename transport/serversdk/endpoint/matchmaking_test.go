@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	duel = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"modes","type":"string_list"}],
+	duel = `{"ruleLanguageVersion":"1.0","playerAttributes":[{"name":"skill","type":"number"},{"name":"modes","type":"string_list"},{"name":"rank","type":"string"},{"name":"wins","type":"string_number_map"}],
 	"teams":[{"name":"red","minPlayers":1,"maxPlayers":2},{"name":"blue","minPlayers":1,"maxPlayers":2}]}`
+	attributes = `"skill":{"AttrType":"DOUBLE","N":12.5},"modes":{"AttrType":"STRING_LIST","SL":["x","y"]},` +
+		`"rank":{"AttrType":"STRING","S":"gold"},"wins":{"AttrType":"STRING_DOUBLE_MAP","SDM":{"duel":3}}`
 	duelARN = "arn:aws:gamelift:us-east-1:000000000000:matchmakingconfiguration/duel"
 )
 
@@ -30,13 +32,14 @@ func (w *world) ticket(name messages.PlayerID) messages.TicketID {
 	w.t.Helper()
 	return ask(w, messages.StartMatchmaking{Matchmaker: "duel", Players: []messages.TicketPlayer{{ID: name, Attributes: map[string]messages.Attribute{
 		"skill": {Kind: messages.AttributeNumber, N: 12.5}, "modes": {Kind: messages.AttributeTexts, SL: []string{"x", "y"}},
+		"rank": {Kind: messages.AttributeText, S: "gold"}, "wins": {Kind: messages.AttributeMap, SDM: map[string]float64{"duel": 3}},
 	}}}}).ID
 }
 
 func backfill(g messages.GameSessionID, ticket string) string {
 	return `"TicketId":"` + ticket + `","GameSessionArn":"` + string(g) + `","MatchmakingConfigurationArn":"` + duelARN + `","Players":[` +
-		`{"PlayerId":"a","Team":"red","PlayerAttributes":{"skill":{"AttrType":"DOUBLE","N":12.5},"modes":{"AttrType":"STRING_LIST","SL":["x","y"]},"n":{"AttrType":"NONE"}},"LatencyInMs":{}},` +
-		`{"PlayerId":"b","Team":"blue","PlayerAttributes":{"skill":{"AttrType":"DOUBLE","N":12.5},"modes":{"AttrType":"STRING_LIST","SL":["x","y"]}},"LatencyInMs":{}}]`
+		`{"PlayerId":"a","Team":"red","PlayerAttributes":{"n":{"AttrType":"NONE"},` + attributes + `},"LatencyInMs":{}},` +
+		`{"PlayerId":"b","Team":"blue","PlayerAttributes":{` + attributes + `},"LatencyInMs":{}}]`
 }
 
 type update struct {
@@ -83,7 +86,7 @@ func TestMatchmaking(t *testing.T) {
 			t.Error(first)
 		}
 		made := ask(w, messages.TicketQuery{IDs: []messages.TicketID{messages.TicketID(first.TicketId)}})[0]
-		if a := made.Players[0].Attributes; a["skill"].N != 12.5 || !slices.Equal(a["modes"].SL, []string{"x", "y"}) || len(a) != 2 || made.Players[0].Team != "red" { // SS-27
+		if a := made.Players[0].Attributes; a["skill"].N != 12.5 || !slices.Equal(a["modes"].SL, []string{"x", "y"}) || a["rank"].S != "gold" || a["wins"].SDM["duel"] != 3 || len(a) != 4 || made.Players[0].Team != "red" { // SS-27
 			t.Errorf("%+v", made.Players[0])
 		}
 		unmarshal(t, p.call(200, "StartMatchBackfill", backfill(id, "mine.2")).text, &second)
@@ -99,6 +102,20 @@ func TestMatchmaking(t *testing.T) {
 		u = update{}
 		p.pushed("UpdateGameSession", &u)
 		if u.UpdateReason != "MATCHMAKING_DATA_UPDATED" || u.BackfillTicketId != "mine.2" || !strings.Contains(u.GameSession.MatchmakerData, `"playerId":"c"`) || u.GameSession.Status != "ACTIVE" {
+			t.Errorf("%+v", u)
+		}
+		for _, attribute := range []string{ // and back (SS-27)
+			`"skill":{"attributeType":"DOUBLE","valueAttribute":12.5}`, `"modes":{"attributeType":"STRING_LIST","valueAttribute":["x","y"]}`,
+			`"rank":{"attributeType":"STRING","valueAttribute":"gold"}`, `"wins":{"attributeType":"STRING_DOUBLE_MAP","valueAttribute":{"duel":3.0}}`,
+		} {
+			if n := strings.Count(u.GameSession.MatchmakerData, attribute); n != 3 {
+				t.Errorf("%s for %d players in %s", attribute, n, u.GameSession.MatchmakerData)
+			}
+		}
+		ask(w, messages.FillGameSession{Session: id, Reason: messages.BackfillFailed, Ticket: "mine.f"}) // SS-28
+		u = update{}
+		p.pushed("UpdateGameSession", &u)
+		if u.UpdateReason != "BACKFILL_FAILED" || u.BackfillTicketId != "mine.f" || !strings.Contains(u.GameSession.MatchmakerData, `"playerId":"c"`) {
 			t.Errorf("%+v", u)
 		}
 		unmarshal(t, p.call(200, "StartMatchBackfill", backfill(id, "mine.3")).text, &second)

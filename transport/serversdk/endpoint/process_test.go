@@ -328,7 +328,7 @@ func seat(g messages.GameSessionID, p messages.PlayerSessionID) string {
 	return of(g) + `,"PlayerSessionId":"` + string(p) + `"`
 }
 
-// SS-1, SS-12, SS-14 to SS-20, SS-22, SS-23, SS-101: a whole life of a process, with the frames of section 20.
+// SS-1, SS-12, SS-14 to SS-20, SS-22, SS-23, SS-33, SS-101: a whole life of a process, with the frames of section 20.
 func TestALife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t)
@@ -419,6 +419,9 @@ func TestHandshakes(t *testing.T) {
 				}
 			}
 		}
+		if n := w.Host.Host.Counters().Servers.Total(); n != 2 { // SS-102: those that were refused have left nothing
+			t.Errorf("%d processes", n)
+		}
 		r, err := w.Web.Get("http://" + w.Host.Host.Addrs().API + "/server-sdk?" + w.query("a"))
 		if err != nil || r.StatusCode != 426 {
 			t.Error(r, err)
@@ -429,7 +432,7 @@ func TestHandshakes(t *testing.T) {
 			t.Error(status)
 		}
 		time.Sleep(3 * time.Hour)
-		if _, status := w.dial("/server-sdk", w.query("y")); status != 403 { // SS-103
+		if _, status := w.dial("/server-sdk", w.query("y")); status != 403 {
 			t.Error(status)
 		}
 		w.Host.Host.Close()

@@ -36,7 +36,7 @@ func (w *world) killed(path string) (after string) {
 	return after
 }
 
-// SS-34, SS-112: the host is killed with 50 hosting processes. All keep their game sessions and player sessions, and no
+// SS-11, SS-34, SS-112: the host is killed with 50 hosting processes. All keep their game sessions and player sessions, and no
 // answered change is lost. A process that does not come back ends its game session.
 func TestKilledHost(t *testing.T) {
 	for _, how := range []string{"killed", "stopped"} {
