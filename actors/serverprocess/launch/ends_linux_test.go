@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,15 @@ func pidIn(t *testing.T, path ...string) int {
 
 const workDir = "LAUNCH_TEST_DIR" // the variable of the folder in which beHost works
 
-func init() { roles["host"] = beHost }
+func init() {
+	roles["host"] = beHost
+	roles["listen"] = func() {
+		if _, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT")); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+}
 
 // beHost is a host that runs wrapper scripts: as its own user, and as another one if it can.
 func beHost() {
@@ -241,6 +250,24 @@ func TestServersThatBehaveBadly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A port that another program has is tried again, and the event says what the server says.
+func TestAPortOfAnotherProgram(t *testing.T) {
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOwner(t, nil)
+	s := self(t, "listen")
+	s.PortFrom = other.Addr().(*net.TCPAddr).Port
+	s.PortTo = s.PortFrom
+	o.Configure(fleet, s, "here", map[string]int{"here": 1})
+	if e := next[Event](o); e.Code != serverprocess.EventCrashed || !strings.Contains(e.Text, "address already in use") {
+		t.Errorf("%+v", e)
+	}
+	_ = other.Close()
+	o.logged(`"message":"up `)
 }
 
 // What the kernel keeps of a process: no core files, and it is the first to go when memory runs out.
