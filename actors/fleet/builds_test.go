@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"troupe/actors/fleet"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/serverprocess/builds"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -20,6 +22,13 @@ import (
 type builder struct {
 	*host
 	storage, dir string
+	ref          atomic.Pointer[stage.Ref] // nil while the registry starts
+}
+
+func (b *builder) restart() {
+	b.ref.Store(nil)
+	b.host.restart()
+	b.ref.Store(b.registry)
 }
 
 func building(t *testing.T, test func(b *builder)) {
@@ -36,16 +45,20 @@ func building(t *testing.T, test func(b *builder)) {
 		}}
 	}, func(h *host) {
 		b.host = h
+		b.ref.Store(h.registry)
 		test(b)
 	})
 }
 
 // Do implements messages.Doer.
 func (b *builder) Do(_ context.Context, q messages.Request) (any, error) {
+	for b.ref.Load() == nil {
+		time.Sleep(time.Millisecond)
+	}
 	answer := make(chan struct{})
 	var a any
 	var failed error
-	b.registry.Send(q, func(got any, err error) {
+	b.ref.Load().Send(q, func(got any, err error) {
 		a, failed = got, err
 		close(answer)
 	})
