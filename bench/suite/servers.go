@@ -94,7 +94,7 @@ type gameServers struct {
 	url  string // of the endpoint
 
 	fleet   string
-	tokens  []string // of its computes
+	tokens  []string                                            // of its computes
 	started func(p *sdkclient.Process, g sdkclient.GameSession) // nil: it activates the game session
 
 	mu  sync.Mutex // guards all while they connect
