@@ -102,13 +102,18 @@ func (c *cluster) start(name string) {
 
 // lead makes the node the leader.
 func (m *member) lead() {
-	for _, o := range m.c.nodes {
-		if o.leads {
-			m.c.locked(func() { o.leads = false })
-			o.system.EndTerm()
+	var before *member
+	m.c.locked(func() { // at once: who asks for the leader always finds one
+		for _, o := range m.c.nodes {
+			if o.leads {
+				before, o.leads = o, false
+			}
 		}
+		m.leads = true
+	})
+	if before != nil {
+		before.system.EndTerm()
 	}
-	m.c.locked(func() { m.leads = true })
 	m.system.BeginTerm(spreadStore{&m.c.shared, m.c})
 	for i, o := range m.c.nodes {
 		share := catalog.Share{Rank: i, Of: len(m.c.nodes)}
