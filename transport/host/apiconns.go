@@ -21,18 +21,28 @@ const (
 	apiConnectionsMax          = 1024
 	apiConnectionsPerSourceMax = apiConnectionsMax / 4
 	// connections above the limits: they get answers to health probes, and 503 for all other requests
-	apiReserve      = 64
-	proxyHeaderTime = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
+	apiReserve = 64
+	// handshakePatience is how long the peer of a connection at the Server SDK's address may take before the connection is
+	// closed for another one. It is within the 2 s that the SDK for C# waits.
+	handshakePatience = time.Second
+	proxyHeaderTime   = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
 )
 
 // apiConns is the listener of the service API, or of the Server SDK's own address. When one address, or the listener
 // as a whole, has too many connections, the host closes the connection that has waited longest for its peer. Such a
 // connection is idle, or its peer is slow to send a request or to read a response. Connections with a request in progress
 // are never closed for this. If there are only such connections, the new connection goes into the reserve.
+//
+// At the Server SDK's address, thousands of processes of one network come back at once after a restart. There patience is set:
+// Accept waits until there is room, and no connection is closed for another one before its peer has had that long.
 type apiConns struct {
 	net.Listener
 	proxies                     transport.Proxies
 	most, perSource, reserveMax int
+	patience                    time.Duration
+	freed                       chan struct{} // capacity 1: a connection is no longer counted
+	closed                      chan struct{}
+	close                       sync.Once
 
 	mu       sync.Mutex
 	sources  map[netip.Prefix]int
@@ -44,7 +54,54 @@ type apiConns struct {
 
 func newAPIConns(l net.Listener, proxies transport.Proxies) *apiConns {
 	return &apiConns{Listener: l, proxies: proxies, most: apiConnectionsMax, perSource: apiConnectionsPerSourceMax, reserveMax: apiReserve,
-		sources: make(map[netip.Prefix]int)}
+		freed: make(chan struct{}, 1), closed: make(chan struct{}), sources: make(map[netip.Prefix]int)}
+}
+
+// newProcessConns returns the listener of the Server SDK's own address.
+func newProcessConns(l net.Listener, proxies transport.Proxies) *apiConns {
+	c := newAPIConns(l, proxies)
+	c.perSource, c.patience = c.most, handshakePatience
+	return c
+}
+
+// Close implements net.Listener.
+func (l *apiConns) Close() error {
+	l.close.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// awaitRoom waits until a connection may be admitted. It returns false if the listener is closed.
+func (l *apiConns) awaitRoom() bool {
+	for {
+		wait, full := l.full()
+		if !full {
+			return true
+		}
+		room := time.NewTimer(wait)
+		select {
+		case <-l.freed:
+		case <-room.C:
+		case <-l.closed:
+			room.Stop()
+			return false
+		}
+		room.Stop()
+	}
+}
+
+// full reports whether there is no room for a connection, and after which time that must be asked again.
+func (l *apiConns) full() (wait time.Duration, full bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.patience == 0 || l.open-l.reserved < l.most {
+		return 0, false
+	}
+	first := l.waiting.First()
+	if first == nil { // all are at work, which takes milliseconds
+		return l.patience, true
+	}
+	wait = l.patience - time.Since(first.since)
+	return wait, wait > 0
 }
 
 // Accept implements net.Listener.
@@ -58,6 +115,10 @@ func (l *apiConns) Accept() (net.Conn, error) {
 		addr, _ := netip.ParseAddrPort(nc.RemoteAddr().String())
 		if c.proxied = l.proxies.Has(addr.Addr()); !c.proxied {
 			c.source = transport.SourceOf(addr.Addr())
+		}
+		if !l.awaitRoom() {
+			_ = nc.Close()
+			return nil, net.ErrClosed
 		}
 		if l.admit(c) {
 			return c, nil
@@ -98,6 +159,7 @@ func (l *apiConns) count(c *apiConn) {
 	if c.reserve {
 		l.reserved++
 	}
+	c.since = time.Now()
 	l.queueOf(c).Add(&c.queued, c)
 }
 
@@ -121,6 +183,10 @@ func (l *apiConns) forget(c *apiConn) {
 	if c.reserve {
 		l.reserved--
 	}
+	select {
+	case l.freed <- struct{}{}:
+	default:
+	}
 }
 
 func (l *apiConns) queueOf(c *apiConn) *apiQueue {
@@ -143,6 +209,7 @@ type apiConn struct {
 	source  netip.Prefix
 	reserve bool
 	state   apiConnState
+	since   time.Time // when it began to wait for its peer
 	queued  list.Link[*apiConn]
 }
 
@@ -265,7 +332,7 @@ func (c *apiConn) work(on bool) (before bool) {
 		c.state = apiConnWorking
 		l.queueOf(c).Remove(&c.queued)
 	default:
-		c.state = apiConnWaiting
+		c.state, c.since = apiConnWaiting, time.Now()
 		l.queueOf(c).Add(&c.queued, c)
 	}
 	return before

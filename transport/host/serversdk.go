@@ -25,7 +25,7 @@ func (h *Host) startServerSDK(o Options, scheme, public string, proxies transpor
 		if h.sdkAddr, err = o.listen(c.ServerSDK.Addr); err != nil {
 			return fmt.Errorf("host: serverSDK.addr: %w", err)
 		}
-		conns = newAPIConns(h.sdkAddr, proxies)
+		conns = newProcessConns(h.sdkAddr, proxies)
 		h.sdkAddr = conns
 		if c.API.TLS {
 			h.sdkAddr = tls.NewListener(h.sdkAddr, h.listeners.certs.ServerConfig())
