@@ -49,7 +49,8 @@ type server struct {
 	wakes    time.Time           // when wake fires; zero if it is not set
 	told     serverprocess.State // what the Launcher knows
 	counted  counters.ServerState
-	changing int // changes that are becoming durable
+	changing int  // changes that are becoming durable
+	leaving  bool // TerminateServerProcess is becoming durable
 	stored   serverprocess.Record
 	isStored bool
 
@@ -345,7 +346,15 @@ func (gs *games) changeServer(p *server, reply func(any, error), decide func(m *
 // leaveServer ends a process that says that it ends. Its game session and what belongs to it end with it. If the host
 // is killed in between, the next start ends them, because their process has ended.
 func (gs *games) leaveServer(p *server, reply func(any, error)) {
-	gs.changeServer(p, reply, func(m *serverprocess.Machine, _ time.Time, _ bool) (error, []serverprocess.Effect) {
+	p.leaving = true // it gets no game session while that becomes durable
+	gs.unlist(p)
+	gs.changeServer(p, func(answer any, err error) {
+		if err != nil {
+			p.leaving = false
+			gs.settle(p)
+		}
+		reply(answer, err)
+	}, func(m *serverprocess.Machine, _ time.Time, _ bool) (error, []serverprocess.Effect) {
 		return nil, m.Leave()
 	})
 }
@@ -365,6 +374,7 @@ func (gs *games) activateGame(p *server, id messages.GameSessionID, reply func(a
 		reply(nil, refusal(r))
 		return
 	}
+	_ = p.machine.About(id) // it has its game session, so it is not told again while this becomes durable
 	gs.changeServer(p, reply, func(m *serverprocess.Machine, now time.Time, _ bool) (error, []serverprocess.Effect) {
 		if p.e == nil || p.e.ref == nil {
 			return refusal(serverprocess.GameIsOver), nil
@@ -465,7 +475,7 @@ func (gs *games) settle(p *server) {
 	if p.machine.State != serverprocess.Connected {
 		gs.servers.ports[p.port()] = p
 	}
-	switch free := p.machine.Free(); {
+	switch free := p.machine.Free() && !p.leaving; {
 	case free && p.place == 0:
 		at := serverPlace{p.id.FleetID, p.compute.Location}
 		gs.servers.free[at] = append(gs.servers.free[at], p)

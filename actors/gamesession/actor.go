@@ -36,6 +36,7 @@ type Actor struct {
 	gauge         counters.GameSessionState
 	emptyTimer    *stage.Timer // timer of EmptyTimeout
 	healthTimer   *stage.Timer // timer of the health checks
+	healthAt      time.Time    // when the next one is due
 	reservations  *stage.Timer // timer of the reservations of Options.Server; nil if there are none
 	unhealthy     int          // number of consecutive failed health checks
 	continuations []func()     // functions to run after asynchronous decisions

@@ -236,22 +236,29 @@ func (a *Actor) endIfLast() {
 // watchHealth starts the health checks.
 func (a *Actor) watchHealth() {
 	if !a.relay && !a.o.Server && a.healthTimer == nil {
-		a.healthTimer = a.c.After(untilHealthCheck(), healthCheck{})
+		a.healthTimer = a.c.After(a.untilHealthCheck(), healthCheck{})
 	}
 }
 
 // untilHealthCheck returns the time until the next health check. Game sessions that wait for one at about the same time
-// get it in the same moment: waking a thread costs more than the check of a script.
-func untilHealthCheck() time.Duration {
+// get it in the same moment: waking a thread costs more than the check of a script. Each keeps its own moment of the
+// minute, also after the host was suspended.
+func (a *Actor) untilHealthCheck() time.Duration {
 	now := time.Now()
-	return now.Add(healthInterval).Truncate(healthTurn).Sub(now)
+	for !a.healthAt.After(now) && now.Sub(a.healthAt) < time.Hour {
+		a.healthAt = a.healthAt.Add(healthInterval)
+	}
+	if !a.healthAt.After(now) || a.healthAt.Sub(now) > healthInterval { // the first one, or the clock was set
+		a.healthAt = now.Add(healthInterval).Truncate(healthTurn)
+	}
+	return a.healthAt.Sub(now)
 }
 
 func (a *Actor) onHealthCheck() {
 	if a.phase >= closing {
 		return
 	}
-	a.healthTimer.Reset(untilHealthCheck())
+	a.healthTimer.Reset(a.untilHealthCheck())
 	a.resolve("onHealthCheck", gateLimit, a.o.Handler.OnHealthCheck, func(healthy bool) {
 		if healthy {
 			a.unhealthy = 0

@@ -113,6 +113,9 @@ func New(now time.Time) *Machine {
 // Restore returns the process of a record after a restart of the host. It has no connection. Its health counts anew.
 func Restore(r Record, now time.Time) *Machine {
 	beat := r.State == Hosting || r.State == Terminating // a heartbeat is not stored; a Ready process sends the next one soon
+	if back := now.Add(deadAfter); !r.ActivateBy.IsZero() && r.ActivateBy.Before(back) {
+		r.ActivateBy = back // the process could not say that it has activated its game session
+	}
 	return &Machine{Record: r, beat: beat, healthy: true, last: now, pushed: r.GameSession != "", told: true}
 }
 
@@ -197,7 +200,7 @@ func (m *Machine) pending() (all []Effect) {
 	if !m.open || !m.beat {
 		return nil
 	}
-	if m.State == Hosting && !m.pushed && !m.unstored {
+	if m.State == Hosting && !m.pushed && !m.asked && !m.Active && !m.unstored {
 		m.pushed = true
 		all = append(all, PushCreate{m.GameSession})
 	}

@@ -255,6 +255,19 @@ func TestPushesOfALostConnection(t *testing.T) {
 	s.m.Open()
 	s.at(10).beat(true)
 
+	for _, has := range []func(){ // it shows on the next connection that it has the game session
+		func() { s.m.Arrived() },
+		func() { s.refused(s.m.About(game), Accepted) },
+		func() { _, _ = s.m.ActivateGame(game, s.now) },
+	} {
+		s = play(t).ready()
+		s.host(time.Minute)
+		s.m.Close()
+		s.m.Open()
+		has()
+		s.at(10).beat(true)
+	}
+
 	s = play(t).hosts()
 	s.m.Close()
 	s.does(s.m.Terminate(s.now, Grace), Terminates{game})
@@ -314,6 +327,15 @@ func TestRestore(t *testing.T) {
 	s.m.Open()
 	s.refused(s.m.About(game), Accepted)
 	s.due(1210, Ended{game, EventCrashed, true})
+
+	s = play(t).ready()
+	s.host(time.Minute)
+	s.m = Restore(s.m.Record, in(100)) // the time to activate its game session ended while the host was away
+	s.at(300)
+	s.m.Open()
+	r, effects := s.m.ActivateGame(game, s.now)
+	s.refused(r, Accepted)
+	s.does(effects, Activated{game})
 
 	s = play(t).ready()
 	s.m = Restore(s.m.Record, in(10))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/actorstest/assert"
@@ -37,6 +38,8 @@ func identity(answer any) string {
 	case *messages.Alias:
 		return string(a.ID)
 	case *messages.Script:
+		return string(a.ID)
+	case *messages.Build:
 		return string(a.ID)
 	case messages.Location:
 		return a.Name + a.Created.String()
@@ -81,7 +84,15 @@ func creates(c *hosts) []messages.Request {
 		messages.CreateMatchmaker{Matchmaker: messages.Matchmaker{Name: "m", RuleSet: "r", Standalone: true, RequestTimeout: time.Hour}},
 		messages.StartMatchmaking{Matchmaker: "m", Players: player},
 		messages.StartMatchBackfill{Matchmaker: "m", Players: []messages.TicketPlayer{{ID: "bob", Team: "all"}}},
+		messages.CreateBuild{Name: "b", Bucket: "bucket", Key: "none.zip"},
 	}
+}
+
+// clusteredWithBuilds is clustered with hosts that take builds.
+func clusteredWithBuilds(t *testing.T, n int, test func(c *hosts)) {
+	synctest.Test(t, func(t *testing.T) {
+		test(hostsOf(t, n, func(o *Options) { o.Config.Builds.Storage, o.Config.Builds.Dir = t.TempDir(), t.TempDir() }))
+	})
 }
 
 func leader(c *hosts) int {
@@ -91,7 +102,7 @@ func leader(c *hosts) int {
 // CL-6: a retry of a create at another host gets the first answer, and creates nothing. That holds if the leader, which
 // has kept the answers, has gone meanwhile.
 func TestACallHasOneEffectAtAllHosts(t *testing.T) {
-	clustered(t, 3, func(c *hosts) {
+	clusteredWithBuilds(t, 3, func(c *hosts) {
 		all := creates(c)
 		lead := leader(c)
 		var first []string
@@ -130,7 +141,7 @@ func TestACallHasOneEffectAtAllHosts(t *testing.T) {
 
 // The table above has all requests that create something.
 func TestCreatesAreComplete(t *testing.T) {
-	clustered(t, 1, func(c *hosts) {
+	clusteredWithBuilds(t, 1, func(c *hosts) {
 		var have []string
 		for _, q := range append(creates(c), messages.CreateGameSession{}, messages.CreatePlayerSessions{}) {
 			have = append(have, reflect.TypeOf(q).Name())

@@ -220,7 +220,7 @@ func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
-	c.e.memory.written(c.bytes)
+	c.e.memory.written(beyond(c.bytes))
 	c.out, c.bytes = nil, 0
 	for _, t := range append(c.timers, c.waiting, c.probing) {
 		if t != nil {
@@ -278,7 +278,7 @@ func (c *conn) enqueue(o outgoing) {
 		c.mu.Unlock()
 		return
 	}
-	if c.bytes+o.size > writeBytesMax || !c.e.memory.write(o.size) {
+	if c.bytes+o.size > writeBytesMax || !c.e.memory.write(beyond(c.bytes+o.size)-beyond(c.bytes)) {
 		c.mu.Unlock()
 		c.deaf()
 		return
@@ -319,8 +319,8 @@ func (c *conn) writeAll() {
 		_, err := c.nc.Write(next.encode())
 		c.mu.Lock()
 		if !c.ended {
+			c.e.memory.written(beyond(c.bytes) - beyond(c.bytes-next.size))
 			c.bytes -= next.size
-			c.e.memory.written(next.size)
 		}
 		c.mu.Unlock()
 		if errors.Is(err, os.ErrDeadlineExceeded) && !c.hasEnded() {

@@ -9,7 +9,9 @@ import (
 const (
 	// freeBytes is what each connection may hold of messages, whatever the others hold. Nearly all requests are smaller.
 	freeBytes = growth
-	// heldMax limits what all connections hold together beyond freeBytes, and writtenMax what waits to be written.
+	// freeWritten is the same for what waits to be written: answers and pushes of others never wait for those who do not read.
+	freeWritten = 16 << 10
+	// heldMax limits what all connections hold together beyond freeBytes, and writtenMax what waits beyond freeWritten.
 	heldMax    = 32 << 20
 	writtenMax = 256 << 20
 	// Of the messages from largeBytes on, largeMax are parsed at a time, because parsing takes many times their size.
@@ -22,6 +24,9 @@ type memory struct {
 	held, waiting atomic.Int64
 	large         chan struct{}
 }
+
+// beyond returns how many of the bytes that wait at a connection count.
+func beyond(n int) int { return max(0, n-freeWritten) }
 
 // write counts a frame that waits to be written. It returns false if there are too many.
 func (m *memory) write(n int) bool {
