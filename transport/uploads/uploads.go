@@ -171,11 +171,11 @@ func body(r *http.Request) io.Reader {
 	return r.Body
 }
 
-// write writes the body of a request to a new file, which gets its name when it is complete.
-func (u *Uploads) write(r *http.Request, name string, most int64) (etag string, err error) {
+// write writes the body of a request to a new file, of which it returns the name.
+func (u *Uploads) write(r *http.Request, most int64) (name, etag string, err error) {
 	to, err := os.CreateTemp(u.o.Dir, tempPrefix+"part-")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer func() {
 		if err != nil {
@@ -190,23 +190,42 @@ func (u *Uploads) write(r *http.Request, name string, most int64) (etag string, 
 	hash := hex.EncodeToString(sum.Sum(nil))
 	switch said := r.Header.Get("X-Amz-Content-Sha256"); {
 	case err != nil:
-		return "", err
+		return "", "", err
 	case n > most:
-		return "", refuse(http.StatusBadRequest, "EntityTooLarge", "there are more than %d bytes", most)
+		return "", "", refuse(http.StatusBadRequest, "EntityTooLarge", "there are more than %d bytes", most)
 	case len(said) == len(hash) && said != hash:
-		return "", refuse(http.StatusBadRequest, "XAmzContentSHA256Mismatch", "the bytes are not those that were hashed")
+		return "", "", refuse(http.StatusBadRequest, "XAmzContentSHA256Mismatch", "the bytes are not those that were hashed")
 	}
-	return `"` + hash[:32] + `"`, os.Rename(to.Name(), name)
+	return to.Name(), `"` + hash[:32] + `"`, nil
+}
+
+// publish makes a file the archive of a build. The first one stays: others may have unpacked it already.
+func (u *Uploads) publish(ctx context.Context, file string, id messages.BuildID) error {
+	name := filepath.Join(u.o.Dir, messages.UploadKey(id))
+	err := os.Link(file, name)
+	_ = os.Remove(file)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	err = u.o.Uploaded(ctx, id)
+	var refused *messages.Error
+	if !errors.As(err, &refused) || refused.Code != messages.NotFound && refused.Code != messages.Conflict {
+		return err
+	}
+	if refused.Code == messages.NotFound { // it was deleted meanwhile
+		_ = os.Remove(name)
+	}
+	return refuse(http.StatusForbidden, "AccessDenied", "%v", err)
 }
 
 // put takes an archive at once.
 func (u *Uploads) put(w http.ResponseWriter, r *http.Request, id messages.BuildID) error {
-	etag, err := u.write(r, filepath.Join(u.o.Dir, messages.UploadKey(id)), min(partMax, u.o.SizeMax))
+	file, etag, err := u.write(r, min(partMax, u.o.SizeMax))
 	if err != nil {
 		return err
 	}
 	w.Header().Set("ETag", etag)
-	return u.o.Uploaded(r.Context(), id)
+	return u.publish(r.Context(), file, id)
 }
 
 // begin begins an upload in parts, and drops an earlier one of the build.
@@ -252,9 +271,12 @@ func (u *Uploads) part(w http.ResponseWriter, r *http.Request, parts string, n i
 	if total >= u.o.SizeMax {
 		return refuse(http.StatusBadRequest, "EntityTooLarge", "there are more than %d bytes", u.o.SizeMax)
 	}
-	etag, err := u.write(r, filepath.Join(parts, partName(n)), min(partMax, u.o.SizeMax-total))
+	file, etag, err := u.write(r, min(partMax, u.o.SizeMax-total))
+	if err != nil {
+		return err
+	}
 	w.Header().Set("ETag", etag)
-	return err
+	return os.Rename(file, filepath.Join(parts, partName(n)))
 }
 
 // complete makes the archive of the parts.
@@ -291,10 +313,7 @@ func (u *Uploads) complete(r *http.Request, parts string, id messages.BuildID) (
 		err = closed
 	}
 	if err == nil {
-		err = os.Rename(to.Name(), filepath.Join(u.o.Dir, messages.UploadKey(id)))
-	}
-	if err == nil {
-		err = u.o.Uploaded(r.Context(), id)
+		err = u.publish(r.Context(), to.Name(), id)
 	}
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type bucket struct {
 	*testing.T
 	now    time.Time
 	awaits error
+	late   error // the answer to Uploaded
 	told   []messages.BuildID
 }
 
@@ -37,7 +38,7 @@ func open(t *testing.T) *bucket {
 	b.Uploads = New(Options{
 		Dir: filepath.Join(t.TempDir(), "bucket"), SizeMax: 30, Key: []byte("key"), Now: func() time.Time { return b.now },
 		Awaits:   func(context.Context, messages.BuildID) error { return b.awaits },
-		Uploaded: func(_ context.Context, id messages.BuildID) error { b.told = append(b.told, id); return nil },
+		Uploaded: func(_ context.Context, id messages.BuildID) error { b.told = append(b.told, id); return b.late },
 	})
 	return b
 }
@@ -100,6 +101,24 @@ func TestAnArchiveAtOnce(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	b.archive("zip")
+}
+
+// Another upload that began before the first one was complete does not replace it, and leaves nothing of a deleted build.
+func TestUploadsThatComeTooLate(t *testing.T) {
+	b := open(t)
+	if w := b.do("PUT", Path+"build-1.zip", "first", nil); w.Code != 200 {
+		t.Fatal(w.Code, w.Body)
+	}
+	b.late = messages.Errorf(messages.Conflict, "it has its archive")
+	b.refuses("AccessDenied", "PUT", Path+"build-1.zip", "second", nil)
+	b.told = b.told[1:]
+	b.archive("first")
+	b = open(t)
+	b.late = messages.Errorf(messages.NotFound, "it is deleted")
+	b.refuses("AccessDenied", "PUT", Path+"build-1.zip", "first", nil)
+	if all := b.files(); len(all) != 0 {
+		t.Error(all)
+	}
 }
 
 func TestAnArchiveInChunks(t *testing.T) {

@@ -234,8 +234,10 @@ func (f *Folder) report(q messages.BuildUnpacked) error {
 
 // unpack writes the files of a build. On an error, nothing is left.
 func (f *Folder) unpack(b *messages.Build) (q messages.BuildUnpacked, err error) {
-	if err := os.MkdirAll(f.o.Dir, 0o755); err != nil {
-		return q, err
+	if _, err := os.Stat(f.o.Dir); errors.Is(err, fs.ErrNotExist) {
+		if err := errors.Join(os.MkdirAll(f.o.Dir, 0o755), os.Chmod(f.o.Dir, 0o755)); err != nil { // whatever the umask is
+			return q, err
+		}
 	}
 	made, err := os.MkdirTemp(f.o.Dir, newPrefix)
 	if err != nil {
