@@ -220,7 +220,7 @@ func TestServersThatBehaveBadly(t *testing.T) {
 		"ends at once":                 {shell("exit 0"), serverprocess.EventCrashed, []string{"exit status 0", "printed nothing"}, ""},
 		"is killed":                    {shell("kill -9 $$"), serverprocess.EventCrashed, []string{"signal: killed"}, ""},
 		"goes to the background":       {shell(`setsid sh -c 'trap "echo ended; exit" TERM; touch trap; while :; do sleep 0.05; done' & until test -e trap; do sleep 0.05; done`), serverprocess.EventCrashed, []string{"exit status 0; it must wait for what it had started, which was ended", "\nended"}, ""},
-		"goes there without output":    {shell(`setsid sh -c 'sleep 1000' > /dev/null 2>&1 & sleep 0.2`), serverprocess.EventCrashed, []string{"exit status 0; it must wait for what it had started, which was ended", "printed nothing"}, ""},
+		"goes there without output":    {shell(`setsid sh -c 'touch there; exec sleep 1000' > /dev/null 2>&1 & until test -e there; do sleep 0.05; done`), serverprocess.EventCrashed, []string{"exit status 0; it must wait for what it had started, which was ended", "printed nothing"}, ""},
 		"closes its output":            {shell("echo last words; exec >&- 2>&-; sleep 0.2; exit 5"), serverprocess.EventCrashed, []string{"exit status 5", "last words"}, ""},
 		"prints 100 MB without a line": {shell(`head -c 100000000 /dev/zero | tr '\0' x; exit 6`), serverprocess.EventCrashed, []string{"exit status 6", "xxxx"}, ""},
 		"reads":                        {shell("cat; echo the end of stdin; exit 7"), serverprocess.EventCrashed, []string{"exit status 7", "the end of stdin"}, ""},
