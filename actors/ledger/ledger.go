@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -86,7 +87,7 @@ type Options struct {
 	EventsDropped func(n int)
 	// Log receives the errors of the store.
 	Log *zerolog.Logger
-	// Stopped is the error for transactions that are not completed because the owner stops.
+	// Stopped is the error for transactions that are not completed because the owner stops or the store has closed.
 	Stopped error
 }
 
@@ -314,7 +315,11 @@ func (l *Ledger) complete(p *pending, err error) {
 		if p.entry.Refused != nil {
 			p.entry.Refused()
 		}
-		err = NotStored()
+		if errors.Is(err, store.ErrClosed) {
+			err = l.o.Stopped
+		} else {
+			err = NotStored()
+		}
 	}
 	l.end(p, err)
 }

@@ -468,3 +468,29 @@ func TestVisibleStateIsDurable(t *testing.T) {
 		w.drainStore()
 	})
 }
+
+// refusing is a store that refuses all changes.
+type refusing struct {
+	store.Store
+	err error
+}
+
+func (r refusing) Commit(_ []store.Change, done func(error)) { done(r.err) }
+
+// A store that has closed may have made the change, so the caller is told what it is told of an owner that stops. In a
+// cluster it asks the next leader then.
+func TestTheErrorOfARefusedChange(t *testing.T) {
+	for refused, want := range map[error]error{
+		fmt.Errorf("%w: this node no longer leads", store.ErrClosed): errStopping,
+		store.ErrBusy: ledger.NotStored(),
+	} {
+		var l *ledger.Ledger
+		log := zerolog.Nop()
+		l = ledger.New(ledger.Options{Store: refusing{err: refused}, Tell: func(m any) { l.Answered(m.(ledger.Answer)) }, Log: &log, Stopped: errStopping})
+		var replies []error
+		l.Do(ledger.Transaction{Key: keys[0], Decide: func() (ledger.Entry, error) { return ledger.Entry{}, nil }, Reply: func(err error) { replies = append(replies, err) }})
+		if len(replies) != 1 || replies[0].Error() != want.Error() {
+			t.Errorf("%v: replies %v, want %v", refused, replies, want)
+		}
+	}
+}

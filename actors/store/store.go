@@ -39,7 +39,7 @@ const (
 var (
 	// ErrBusy says that too many changes are waiting to be written.
 	ErrBusy = errors.New("store: too much waits to be written")
-	// ErrClosed says that the store is closed.
+	// ErrClosed says that the store is closed. In a cluster, a change that was in progress may have been made.
 	ErrClosed = errors.New("store: closed")
 )
 

@@ -13,8 +13,8 @@ import (
 	"troupe/messages/coord"
 )
 
-// ErrOver means that the term is over. A change that was in progress may have been made.
-var ErrOver = errors.New("store: this node no longer leads")
+// ErrOver means that the term is over. It is a store.ErrClosed. A change that was in progress may have been made.
+var ErrOver = fmt.Errorf("%w: this node no longer leads", store.ErrClosed)
 
 // Defaults of Options.
 const (
