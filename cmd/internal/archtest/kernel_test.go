@@ -41,6 +41,7 @@ var kernelParts = map[string]string{
 	"cmd/troupe/top_linux_test.go":                        "a terminal, its size and its signals",
 	"docs/gohost/main_test.go":                            "the example is a program",
 	"docs/servers/example/build_test.go":                  "a host starts the example from an archive, as another user",
+	"docs/servers/example/gosdk_test.go":                  "a program with the Server SDK of Amazon",
 	"docs/servers/example/launched_test.go":               "a host starts the example itself",
 	"docs/servers/example/main_test.go":                   "the example is a program",
 	"transport/etcd/etcd_test.go":                         "three members of etcd and their sockets",

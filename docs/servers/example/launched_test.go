@@ -71,11 +71,11 @@ func await(ctx context.Context, t *testing.T, what string, ok func() bool) {
 }
 
 // matched starts a ticket for each player, and returns what they connect with, in this order.
-func matched(ctx context.Context, t *testing.T, api *gamelift.Client, players ...string) []*types.GameSessionConnectionInfo {
+func matched(ctx context.Context, t *testing.T, api *gamelift.Client, by string, players ...string) []*types.GameSessionConnectionInfo {
 	t.Helper()
 	var tickets []string
 	for _, id := range players {
-		out, err := api.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: aws.String("match-dev"), Players: []types.Player{{PlayerId: aws.String(id)}}})
+		out, err := api.StartMatchmaking(ctx, &gamelift.StartMatchmakingInput{ConfigurationName: aws.String(by), Players: []types.Player{{PlayerId: aws.String(id)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,12 +116,14 @@ func join(t *testing.T, g *types.GameSessionConnectionInfo) (net.Conn, *bufio.Sc
 
 func expect(t *testing.T, from *bufio.Scanner, want string) {
 	t.Helper()
+	var heard []string
 	for from.Scan() {
 		if from.Text() == want {
 			return
 		}
+		heard = append(heard, from.Text())
 	}
-	t.Fatalf("not said: %q, %v", want, from.Err())
+	t.Fatalf("not said: %q, %v; %q", want, from.Err(), heard)
 }
 
 // Two matches of two players each are played on two processes that Troupe has started itself. When a game is over, its
@@ -131,7 +133,7 @@ func TestMatchesOnProcessesThatTroupeStarts(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	h := launched(ctx, t, zerolog.NewTestWriter(t))
-	games := matched(ctx, t, h.API, "ann", "bob", "cid", "dan")
+	games := matched(ctx, t, h.API, "match-dev", "ann", "bob", "cid", "dan")
 	process := map[string]int32{}
 	for _, g := range games {
 		process[*g.GameSessionArn] = *g.Port
@@ -163,7 +165,7 @@ func TestMatchesOnProcessesThatTroupeStarts(t *testing.T) {
 		out, err := h.API.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: aws.String(first)})
 		return err == nil && out.GameSessions[0].Status == types.GameSessionStatusTerminated
 	})
-	again := matched(ctx, t, h.API, "eve", "fay") // on a process that was started for it
+	again := matched(ctx, t, h.API, "match-dev", "eve", "fay") // on a process that was started for it
 	if *again[0].GameSessionArn == first || *again[0].Port == process[first] {
 		t.Errorf("%v again", again[0])
 	}
