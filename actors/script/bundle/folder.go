@@ -1,13 +1,9 @@
 package bundle
 
 import (
-	"cmp"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -61,81 +57,11 @@ func fromFolder(name string, l Limits) (*Bundle, error) {
 		return nil, err
 	}
 	defer root.Close()
-	w := walk{collector: newCollector(l), root: root}
-	var b *Bundle
-	if err = w.folder(".", nil); err == nil {
-		b, err = w.bundle()
-	}
+	c := newCollector(l)
+	c.tree.Lenient = true
+	b, err := c.bundle(c.tree.FromFolder(root))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return b, nil
-}
-
-// walk reads a directory tree. root prevents reads outside the tree, even if symbolic links change meanwhile.
-type walk struct {
-	*collector
-	root *os.Root
-}
-
-// folder adds the contents of a directory. above contains its ancestors, so that a link to one of them does
-// not cause endless recursion.
-func (w *walk) folder(name string, above []fs.FileInfo) error {
-	dir, err := w.root.Open(name)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	self, err := dir.Stat()
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(above, func(f fs.FileInfo) bool { return os.SameFile(f, self) }) {
-		return nil
-	}
-	entries, err := dir.ReadDir(-1)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		if err := w.entry(path.Join(name, e.Name()), e.Type(), append(above[:len(above):len(above)], self)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *walk) entry(name string, mode fs.FileMode, above []fs.FileInfo) error {
-	if mode&fs.ModeSymlink != 0 {
-		info, err := w.root.Stat(name)
-		if err != nil {
-			return nil // the link leads out of the tree, or its target does not exist
-		}
-		mode = info.Mode().Type()
-	}
-	if !mode.IsDir() && !mode.IsRegular() {
-		return nil
-	}
-	if _, err := check(name); err != nil {
-		return fmt.Errorf("%q: %w", clip(name), err)
-	}
-	if err := w.claim(name, mode.IsDir()); err != nil {
-		return err
-	}
-	if mode.IsDir() {
-		return w.folder(name, above)
-	}
-	file, err := w.root.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := w.read(name, file); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/filetree"
 	"troupe/messages"
 )
 
@@ -191,7 +192,7 @@ func (f *Folder) want(b *messages.Build) {
 		err = fmt.Errorf("%s/%s has other files on this host than those of which the build was made", b.Bucket, b.Key)
 	}
 	if err != nil {
-		q = messages.BuildUnpacked{ID: b.ID, Failed: clipTo(err.Error(), whyMax)}
+		q = messages.BuildUnpacked{ID: b.ID, Failed: why(err)}
 	}
 	if reported := f.report(q); err == nil {
 		err = reported
@@ -202,7 +203,7 @@ func (f *Folder) want(b *messages.Build) {
 	if err != nil {
 		f.remove(f.path(b.ID))
 		f.o.Log.Warn().Err(err).Str("build_id", string(b.ID)).Msg("build not unpacked")
-		f.o.Tell(Unpacked{b.ID, clipTo(err.Error(), whyMax)})
+		f.o.Tell(Unpacked{b.ID, why(err)})
 		return
 	}
 	f.o.Log.Info().Str("build_id", string(b.ID)).Int64("bytes", q.Size).Dur("took_ms", time.Since(began)).Msg("build unpacked")
@@ -210,6 +211,11 @@ func (f *Folder) want(b *messages.Build) {
 }
 
 const whyMax = 600 // bytes of the reason of a failure
+
+func why(err error) string {
+	text := err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), whyMax)], "")
+}
 
 const reportPause = time.Second // between attempts to report
 
@@ -253,33 +259,33 @@ func (f *Folder) unpack(b *messages.Build) (q messages.BuildUnpacked, err error)
 		return q, err
 	}
 	defer root.Close()
-	t := newTree(root, f.o.Owner, f.o.Limits, f.ctx.Done())
-	if err := f.fill(t, b.Bucket, b.Key); err != nil {
+	w := newWriter(root, f.o.Owner, f.o.Limits, f.ctx.Done())
+	if err := f.fill(w, b.Bucket, b.Key); err != nil {
 		return q, err
 	}
-	if err := t.own(".", 0o755); err != nil {
+	if err := w.own("."); err != nil {
 		return q, err
 	}
-	return messages.BuildUnpacked{ID: b.ID, Size: t.total, Digest: t.digest()}, os.Rename(made, f.path(b.ID))
+	return messages.BuildUnpacked{ID: b.ID, Size: w.total, Digest: w.digest()}, os.Rename(made, f.path(b.ID))
 }
 
 // fill writes what a storage location names.
-func (f *Folder) fill(t *tree, bucket, key string) error {
+func (f *Folder) fill(w *writer, bucket, key string) error {
 	if !filepath.IsLocal(bucket) || filepath.Base(bucket) != bucket || bucket == "." {
-		return fmt.Errorf("there is no bucket %q", clip(bucket))
+		return fmt.Errorf("there is no bucket %q", filetree.Clip(bucket))
 	}
 	from, err := os.OpenRoot(filepath.Join(f.o.Storage, bucket))
 	if err != nil {
-		return fmt.Errorf("there is no bucket %q on this host", clip(bucket)) // without the path, which is none of the caller's business
+		return fmt.Errorf("there is no bucket %q on this host", filetree.Clip(bucket)) // without the path, which is none of the caller's business
 	}
 	defer from.Close()
 	name := filepath.FromSlash(strings.TrimSuffix(key, "/"))
 	if !filepath.IsLocal(name) {
-		return fmt.Errorf("there is no %q in bucket %s", clip(key), bucket)
+		return fmt.Errorf("there is no %q in bucket %s", filetree.Clip(key), bucket)
 	}
 	info, err := from.Stat(name)
 	if err != nil {
-		return fmt.Errorf("there is no %q in bucket %s on this host", clip(key), bucket)
+		return fmt.Errorf("there is no %q in bucket %s on this host", filetree.Clip(key), bucket)
 	}
 	if info.IsDir() {
 		dir, err := from.OpenRoot(name)
@@ -287,15 +293,15 @@ func (f *Folder) fill(t *tree, bucket, key string) error {
 			return err
 		}
 		defer dir.Close()
-		return t.copyFolder(dir)
+		return w.filled(w.tree.FromFolder(dir))
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%q in bucket %s is neither a zip archive nor a folder", clip(key), bucket)
+		return fmt.Errorf("%q in bucket %s is neither a zip archive nor a folder", filetree.Clip(key), bucket)
 	}
 	file, err := from.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return t.archive(file, info.Size())
+	return w.archive(file, info.Size())
 }
