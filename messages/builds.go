@@ -53,6 +53,10 @@ const UploadSuffix = ".zip"
 // UploadKey returns the key of a build in UploadsBucket.
 func UploadKey(id BuildID) string { return string(id) + UploadSuffix }
 
+// BuildsTimes is how many times the bytes of the largest build (builds.unpackedMax) all unpacked builds of a host may have
+// together, and all that has been uploaded.
+const BuildsTimes = 25
+
 // CreateBuild creates a build of what is in the storage of the hosts. It is answered before that has been unpacked.
 type CreateBuild struct {
 	ToCatalog[*Build]

@@ -136,7 +136,7 @@ func TestBuildsAreUnpackedAndDeleted(t *testing.T) {
 		}
 		b.restart()
 		b.settled()
-		if entries, err := os.ReadDir(b.dir); err != nil || len(entries) != 1 || !b.there(one.ID) {
+		if entries, err := os.ReadDir(b.dir); err != nil || len(entries) != 2 || !b.there(one.ID) {
 			t.Errorf("%v, %v", entries, err)
 		}
 	})

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -211,9 +213,9 @@ type user struct {
 	told     chan Unpacked
 }
 
-func folder(t *testing.T, storage, dir string) (*Folder, *user) {
+func folder(t *testing.T, storage, dir string, change ...func(*Options)) (*Folder, *user) {
 	u := &user{told: make(chan Unpacked, 10)}
-	f := New(Options{Storage: storage, Dir: dir, Server: messages.GameServer{User: "games", MemoryMax: 5}, Report: func(_ context.Context, q messages.BuildUnpacked) error {
+	o := Options{Storage: storage, Dir: dir, Server: messages.GameServer{User: "games", MemoryMax: 5}, Report: func(_ context.Context, q messages.BuildUnpacked) error {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.reported = append(u.reported, q)
@@ -221,7 +223,11 @@ func folder(t *testing.T, storage, dir string) (*Folder, *user) {
 			return u.answers(q)
 		}
 		return nil
-	}, Tell: func(msg any) { u.told <- msg.(Unpacked) }})
+	}, Tell: func(msg any) { u.told <- msg.(Unpacked) }}
+	for _, c := range change {
+		c(&o)
+	}
+	f := New(o)
 	t.Cleanup(f.Close)
 	return f, u
 }
@@ -279,54 +285,203 @@ func TestBuildsOfFoldersAndArchives(t *testing.T) {
 	}
 }
 
-// A build is unpacked again only if that was not reported, and its folder is deleted if another host has other files.
+// names returns what is in a folder.
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
+}
+
+// answer waits for the answer to a Want, and fails unless it has a text; empty means that the build can be used.
+func (u *user) answer(t *testing.T, want string) {
+	t.Helper()
+	if got := <-u.told; (got.Failed == "") != (want == "") || !strings.Contains(got.Failed, want) {
+		t.Errorf("%+v, want %q", got, want)
+	}
+}
+
+// A folder is used only with the digest of the catalog's record.
 func TestBuildsAfterARestart(t *testing.T) {
 	storage := storageOf(t, map[string]string{"arena/server": "exe", "arena.zip": string(pack(t, item{name: "other", text: "exe"}))})
 	dir := t.TempDir()
-	for _, name := range []string{newPrefix + "1", "build-old", "build-cut", "notes"} {
+	for _, name := range []string{"build-cut", "notes"} {
 		if err := os.MkdirAll(filepath.Join(dir, name, "sub"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f, u := folder(t, storage, dir)
-	f.Keep(map[messages.BuildID]bool{"build-cut": true})
-	f.Want(&messages.Build{ID: "build-cut", Bucket: "games", Key: "arena"}) // it is there, and was not reported
-	if got := <-u.told; got.Failed != "" {
-		t.Fatal(got)
+	f.Want(&messages.Build{ID: "build-1", Bucket: "games", Key: "arena"})
+	u.answer(t, "")
+	if got, want := names(t, dir), "build-1 build-1.digest notes"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
-	if got := listed(t, filepath.Join(dir, "build-cut")); got != "server=exe" {
-		t.Error(got)
+	record := messages.Build{ID: "build-1", Bucket: "gone", Key: "gone", Digest: u.reported[0].Digest, Size: u.reported[0].Size}
+	f, u = folder(t, storage, dir)
+	f.Want(&record)
+	u.answer(t, "")
+	if len(u.reported) != 0 {
+		t.Error("it was unpacked again")
 	}
-	entries, _ := os.ReadDir(dir)
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
+	for name, lose := range map[string]func() error{
+		"no digest":      func() error { return os.Remove(filepath.Join(dir, "build-1.digest")) },
+		"another digest": func() error { return os.WriteFile(filepath.Join(dir, "build-1.digest"), []byte("x 3 -\n"), 0o600) },
+		"half a digest":  func() error { return os.Truncate(filepath.Join(dir, "build-1.digest"), 70) },
+		"no folder":      func() error { return os.RemoveAll(filepath.Join(dir, "build-1")) },
+		"not reported":   func() error { record.Digest = ""; return nil },
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "build-1", "wrong"), 0o755), lose()); err != nil {
+			t.Fatal(err)
+		}
+		again := record
+		again.Bucket, again.Key = "games", "arena"
+		f, u = folder(t, storage, dir)
+		f.Want(&again)
+		u.answer(t, "")
+		if got := listed(t, filepath.Join(dir, "build-1")); got != "server=exe" || len(u.reported) != 1 {
+			t.Errorf("%s: %s, %+v", name, got, u.reported)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "build-1", "wrong")); err == nil {
+			t.Errorf("%s: an old folder is left", name)
+		}
+		record.Digest = u.reported[0].Digest
 	}
-	if got := strings.Join(names, " "); got != "build-cut notes" {
-		t.Error(got)
-	}
-	f.Want(&messages.Build{ID: "build-cut", Bucket: "gone", Key: "gone", Digest: u.reported[0].Digest})
-	if got := <-u.told; got.Failed != "" || len(u.reported) != 1 {
-		t.Error(got, u.reported)
-	}
-	f.Want(&messages.Build{ID: "build-2", Bucket: "games", Key: "arena.zip", Digest: u.reported[0].Digest})
-	if got := <-u.told; !strings.Contains(got.Failed, "has other files on this host") {
-		t.Error(got)
-	}
+	// Other files than those of the record are deleted.
+	other := record
+	other.Bucket, other.Key, other.ID = "games", "arena.zip", "build-2"
+	f.Want(&other)
+	u.answer(t, "has other files on this host")
 	u.mu.Lock()
 	u.answers = func(messages.BuildUnpacked) error {
 		return messages.Errorf(messages.Conflict, "others have other files")
 	}
 	u.mu.Unlock()
 	f.Want(&messages.Build{ID: "build-3", Bucket: "games", Key: "arena"})
-	if got := <-u.told; got.Failed != "others have other files" {
-		t.Error(got)
+	u.answer(t, "others have other files")
+	if got, want := names(t, dir), "build-1 build-1.digest notes"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
-	f.Drop("build-cut")
-	f.Want(&messages.Build{ID: "build-4", Bucket: "none", Key: "arena"}) // done after it
-	<-u.told
-	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
-		t.Errorf("%v", entries)
+}
+
+// Files that belong to the former user of the processes are made again.
+func TestBuildsOfAnotherUser(t *testing.T) {
+	storage, dir := storageOf(t, map[string]string{"arena/server": "exe"}), t.TempDir()
+	b := &messages.Build{ID: "build-1", Bucket: "games", Key: "arena"}
+	for i, o := range []*Owner{nil, {uint32(os.Getuid()), uint32(os.Getgid())}, {uint32(os.Getuid()), uint32(os.Getgid())}} {
+		f, u := folder(t, storage, dir, func(to *Options) { to.Owner = o })
+		f.Want(b)
+		u.answer(t, "")
+		if want := max(0, min(1, 2-i)); len(u.reported) != want {
+			t.Errorf("start %d: it was unpacked %d times, want %d", i, len(u.reported), want)
+		}
+		if len(u.reported) > 0 {
+			b.Digest, b.Size = u.reported[0].Digest, u.reported[0].Size
+		}
+	}
+}
+
+// leftovers makes files of five builds, unpacked and uploaded, and some that are of none.
+func leftovers(t *testing.T) (storage, dir string) {
+	storage, dir = storageOf(t, map[string]string{"arena/server": "exe"}), t.TempDir()
+	bucket := filepath.Join(storage, messages.UploadsBucket)
+	for _, path := range []string{"build-1/x", "build-1.digest", "build-2/x", "build-2.digest", "notes/x"} {
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"build-1.zip", "build-1.part-5", "build-2.zip", "build-2.upload/00001", "build-3.zip", "build-4.upload/00001", "notes"} {
+		path = filepath.Join(bucket, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return storage, dir
+}
+
+func (f *Folder) has(t *testing.T, unpacked, uploaded string) {
+	t.Helper()
+	done := make(chan struct{})
+	f.do(func() { close(done) })
+	<-done
+	if got := names(t, f.o.Dir); got != unpacked {
+		t.Errorf("unpacked: %s, want %s", got, unpacked)
+	}
+	if got := names(t, filepath.Join(f.o.Storage, messages.UploadsBucket)); got != uploaded {
+		t.Errorf("uploaded: %s, want %s", got, uploaded)
+	}
+}
+
+// What is unpacked and uploaded of a build goes with it, whether the owner says so, or finds out when it starts. What has come
+// after the start stays.
+func TestFilesOfDeletedBuilds(t *testing.T) {
+	storage, dir := leftovers(t)
+	f, _ := folder(t, storage, dir)
+	f.Drop("build-2")
+	f.has(t, "build-1 build-1.digest notes", "build-1.part-5 build-1.zip build-3.zip build-4.upload notes")
+	if err := os.WriteFile(filepath.Join(storage, messages.UploadsBucket, "build-5.zip"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Keep(map[messages.BuildID]bool{"build-3": true})
+	f.has(t, "notes", "build-3.zip build-5.zip notes")
+}
+
+// A host of a cluster asks until it knows. It leaves alone what its owner has asked for: that is dropped after the last process.
+func TestFilesOfBuildsThatWereDeletedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		storage, dir := leftovers(t)
+		asked := 0
+		f, u := folder(t, storage, dir, func(o *Options) {
+			o.Known = func(_ context.Context, id messages.BuildID) error {
+				switch asked++; {
+				case asked < 3:
+					return messages.Errorf(messages.Internal, "no leader")
+				case id == "build-3":
+					return nil
+				}
+				return messages.Errorf(messages.NotFound, "it was deleted")
+			}
+		})
+		f.Want(&messages.Build{ID: "build-2", Bucket: "games", Key: "arena"})
+		u.answer(t, "")
+		time.Sleep(3 * askPause)
+		synctest.Wait()
+		f.has(t, "build-2 build-2.digest notes", "build-2.upload build-2.zip build-3.zip notes")
+		if asked != 6 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+}
+
+func TestAllBuildsTogetherAreLimited(t *testing.T) {
+	storage, dir := storageOf(t, map[string]string{"ten/server": "0123456789", "one/server": "0"}), t.TempDir()
+	f, u := folder(t, storage, dir, func(o *Options) { o.Limits.UnpackedMax = 10 })
+	for i := range messages.BuildsTimes {
+		f.Want(&messages.Build{ID: messages.BuildID(fmt.Sprint("build-", i)), Bucket: "games", Key: "ten"})
+		u.answer(t, "")
+	}
+	f.Want(&messages.Build{ID: "build-more", Bucket: "games", Key: "one"})
+	u.answer(t, "the builds of this host have more than 250 bytes together")
+	f.Drop("build-7")
+	f.Want(&messages.Build{ID: "build-more", Bucket: "games", Key: "one"})
+	u.answer(t, "")
+}
+
+// Callers of the API see why a build has failed, but no path of the host.
+func TestFailuresNameNoPathOfTheHost(t *testing.T) {
+	storage := storageOf(t, map[string]string{"arena/server": "exe"})
+	dir := filepath.Join(storage, "games", "arena", "server", "builds") // below a file
+	f, u := folder(t, storage, dir)
+	f.Want(&messages.Build{ID: "build-1", Bucket: "games", Key: "arena"})
+	got := <-u.told
+	if got.Failed == "" || strings.Contains(got.Failed, storage) || len(u.reported) != 1 || u.reported[0].Failed != got.Failed {
+		t.Errorf("%+v, %+v", got, u.reported)
 	}
 }
 

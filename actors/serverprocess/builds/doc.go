@@ -1,16 +1,18 @@
 // Package builds keeps the files of builds on a host (service-api.md 2.14).
 //
 // A build names a zip archive or a folder in the storage of the hosts. Each host unpacks it into a folder of its own, from
-// which the processes of the build's fleets run: into a temporary folder first, which then gets the build's id as its name,
-// so that a folder of that name is always complete.
+// which the processes of the build's fleets run. Once the files are durable, and the catalog has agreed to their digest, a
+// file says so. A folder without it, or with another digest or owner than the catalog's record and the configuration have,
+// is unpacked again.
 //
-//	storage/BUCKET/KEY -> dir/.new-N -> dir/build-ID -> processes
+//	storage/BUCKET/KEY -> dir/build-ID -> catalog -> dir/build-ID.digest -> processes
 //
-// An archive is input from outside. It is unpacked with limits on its bytes, files and ratio; paths that leave the folder,
-// links, devices, and names that are the same on some systems are refused. All files become those of the user that runs the
-// processes, which may write there, as on the original.
+// An archive is input from outside. actors/filetree says what may be in it; its bytes and ratio, and those of all builds
+// together, are limited here. All files become those of the user that runs the processes, which may write there, as on the
+// original.
 //
-// A Folder has one goroutine, which unpacks and deletes one build after the other. It belongs to the fleet actor, which
+// A Folder has a goroutine, which unpacks and deletes one build after the other. It belongs to the fleet actor, which
 // calls its methods; none of them blocks, except Close. It reports what it has unpacked to the catalog, by Options.Report,
-// and tells the actor about it, by Options.Tell.
+// and tells the actor about it, by Options.Tell. In a cluster a second goroutine asks whether the builds that it has found
+// at the start still exist, by Options.Known.
 package builds

@@ -30,6 +30,9 @@ type Options struct {
 	Log   zerolog.Logger
 	// Report tells the catalog that a build is unpacked, or is not. It may be slow. It is called by the Folder's goroutine.
 	Report func(ctx context.Context, q messages.BuildUnpacked) error
+	// Known asks whether a build exists; if not, the error is NotFound. It is called as Report is, for the files that a host of a
+	// cluster has when it starts. Nil: the owner calls Keep.
+	Known func(ctx context.Context, id messages.BuildID) error
 	// Tell sends an Unpacked to the owner. It must not block.
 	Tell func(msg any)
 }
@@ -49,7 +52,9 @@ type Folder struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wake   chan struct{} // capacity 1
-	done   chan struct{}
+	work   sync.WaitGroup
+	left   map[messages.BuildID][]string // found by New
+	wanted map[messages.BuildID]bool     // owned by loop
 
 	mu    sync.Mutex
 	queue []func() // guarded by mu. Bounded by the number of builds and of their deletions, which the catalog limits
@@ -58,9 +63,13 @@ type Folder struct {
 // New returns a Folder. It removes what an earlier process has not finished.
 func New(o Options) *Folder {
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &Folder{o: o, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	f := &Folder{o: o, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), wanted: make(map[messages.BuildID]bool)}
+	f.left = f.found() // before there are other builds, which an answer of the catalog may not have
 	f.do(f.clean)
-	go f.loop()
+	f.work.Go(f.loop)
+	if o.Known != nil {
+		f.work.Go(f.sweep)
+	}
 	return f
 }
 
@@ -75,7 +84,6 @@ func (f *Folder) do(work func()) {
 }
 
 func (f *Folder) loop() {
-	defer close(f.done)
 	for {
 		select {
 		case <-f.wake:
@@ -97,35 +105,42 @@ func (f *Folder) loop() {
 	}
 }
 
-// Close ends the Folder's goroutine, and waits for it. What is being unpacked is given up.
+// Close ends the Folder's goroutines, and waits for them. What is being unpacked is given up.
 func (f *Folder) Close() {
 	f.cancel()
-	<-f.done
+	f.work.Wait()
 }
 
 // Want unpacks a build unless it is there. Unpacked follows.
 func (f *Folder) Want(b *messages.Build) { f.do(func() { f.want(b) }) }
 
-// Drop deletes the files of a build, and its archive if that was uploaded. No process may run from them.
-func (f *Folder) Drop(id messages.BuildID) {
+// Drop deletes the files of a build, and what has been uploaded for it. No process may run from them.
+func (f *Folder) Drop(id messages.BuildID) { f.do(func() { f.drop(id) }) }
+
+// Keep deletes what New has found of all builds but these, as Drop does.
+func (f *Folder) Keep(ids map[messages.BuildID]bool) {
 	f.do(func() {
-		f.remove(f.path(id))
-		uploaded := filepath.Join(f.o.Storage, messages.UploadsBucket, messages.UploadKey(id))
-		if err := os.Remove(uploaded); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			f.o.Log.Error().Err(err).Msg("the archive of a build cannot be deleted")
+		for id := range f.left {
+			if !ids[id] {
+				f.drop(id)
+			}
 		}
 	})
 }
 
-// Keep deletes the files of all builds but these.
-func (f *Folder) Keep(ids map[messages.BuildID]bool) {
-	f.do(func() {
-		for _, e := range f.entries() {
-			if strings.HasPrefix(e.Name(), buildPrefix) && !ids[messages.BuildID(e.Name())] {
-				f.remove(filepath.Join(f.o.Dir, e.Name()))
-			}
+// sweep is Keep for a host of a cluster, which may have been away when a build was deleted, and does not know all builds when
+// it starts.
+func (f *Folder) sweep() {
+	for id := range f.left {
+		err := f.ask(func() error { return f.o.Known(f.ctx, id) })
+		if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+			f.do(func() {
+				if !f.wanted[id] { // otherwise the owner calls Drop, after the last process
+					f.drop(id)
+				}
+			})
 		}
-	})
+	}
 }
 
 // Server returns what a host starts for a fleet of a build, which must be unpacked.
@@ -138,51 +153,102 @@ func (f *Folder) Server(id messages.BuildID, of *messages.GameServer) *messages.
 
 const (
 	buildPrefix = "build-"
-	newPrefix   = ".new-" // of folders that are not complete, or are being removed
+	// digestSuffix is the end of the name of a file that says what is in the folder of a build, and who owns it. It is written
+	// last, so a folder without it is not complete.
+	digestSuffix = ".digest"
 )
 
 func (f *Folder) path(id messages.BuildID) string { return filepath.Join(f.o.Dir, string(id)) }
 
-func (f *Folder) entries() []fs.DirEntry {
-	all, err := os.ReadDir(f.o.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		f.o.Log.Error().Err(err).Msg("the folder of builds cannot be read")
+// found returns the builds that have files here, and these: the names of unpacked files and of uploads are ids, or begin with
+// one and a dot.
+func (f *Folder) found() map[messages.BuildID][]string {
+	all := make(map[messages.BuildID][]string)
+	for _, dir := range []string{f.o.Dir, filepath.Join(f.o.Storage, messages.UploadsBucket)} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.o.Log.Error().Err(err).Msg("a folder of builds cannot be read")
+		}
+		for _, e := range entries {
+			if name, _, _ := strings.Cut(e.Name(), "."); strings.HasPrefix(name, buildPrefix) {
+				id := messages.BuildID(name)
+				all[id] = append(all[id], filepath.Join(dir, e.Name()))
+			}
+		}
 	}
 	return all
 }
 
+// clean removes what is not complete.
 func (f *Folder) clean() {
-	for _, e := range f.entries() {
-		if strings.HasPrefix(e.Name(), newPrefix) {
-			f.remove(filepath.Join(f.o.Dir, e.Name()))
+	for id := range f.left {
+		if _, err := os.Stat(f.path(id) + digestSuffix); errors.Is(err, fs.ErrNotExist) {
+			f.remove(f.path(id))
 		}
 	}
 }
 
-// remove deletes a folder. It gets another name first, so that a folder with the name of a build is always complete.
-func (f *Folder) remove(path string) {
-	gone := path
-	if !strings.HasPrefix(filepath.Base(path), newPrefix) {
-		gone = filepath.Join(filepath.Dir(path), newPrefix+filepath.Base(path))
-		if err := os.Rename(path, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			gone = path
+func (f *Folder) drop(id messages.BuildID) { f.remove(f.found()[id]...) }
+
+// remove deletes files and folders in order. It ends at one that stays.
+func (f *Folder) remove(paths ...string) {
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			f.o.Log.Error().Err(err).Str("path", path).Msg("the files of a build cannot be deleted")
+			return
 		}
 	}
-	if err := os.RemoveAll(gone); err != nil {
-		f.o.Log.Error().Err(err).Str("path", gone).Msg("the files of a build cannot be deleted")
+}
+
+// sealed returns the content of the digest file of a build.
+func (f *Folder) sealed(digest string, size int64) string {
+	owner := "-"
+	if f.o.Owner != nil {
+		owner = fmt.Sprintf("%d:%d", f.o.Owner.UID, f.o.Owner.GID)
 	}
+	return fmt.Sprintf("%s %d %s\n", digest, size, owner)
+}
+
+// intact reports whether the files of a build are here, as the catalog's record says, and belong to the owner.
+func (f *Folder) intact(b *messages.Build) bool {
+	text, err := os.ReadFile(f.path(b.ID) + digestSuffix)
+	if err != nil || string(text) != f.sealed(b.Digest, b.Size) {
+		return false
+	}
+	_, err = os.Stat(f.path(b.ID))
+	return err == nil
+}
+
+// seal writes the digest file of a build whose files are durable, and makes it durable.
+func (f *Folder) seal(q messages.BuildUnpacked) error {
+	to, err := os.OpenFile(f.path(q.ID)+digestSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = to.WriteString(f.sealed(q.Digest, q.Size))
+	return errors.Join(err, to.Sync(), to.Close(), syncFolder(os.Open(f.o.Dir)))
+}
+
+// unpacked returns how many bytes the unpacked builds have.
+func (f *Folder) unpacked() (all int64) {
+	for id := range f.found() {
+		var digest string
+		var size int64
+		text, _ := os.ReadFile(f.path(id) + digestSuffix)
+		_, _ = fmt.Sscan(string(text), &digest, &size) // 0 if it is not complete
+		all += size
+	}
+	return all
 }
 
 // want makes the folder of a build. The catalog's record says whether another host has unpacked it, and what it found.
 func (f *Folder) want(b *messages.Build) {
-	_, err := os.Stat(f.path(b.ID))
-	if err == nil && b.Digest != "" {
+	f.wanted[b.ID] = true
+	if f.intact(b) {
 		f.o.Tell(Unpacked{Build: b.ID})
 		return
 	}
-	if err == nil { // what was not reported is unpacked again
-		f.remove(f.path(b.ID))
-	}
+	f.remove(f.path(b.ID)+digestSuffix, f.path(b.ID))
 	began := time.Now()
 	q, err := f.unpack(b)
 	if f.ctx.Err() != nil {
@@ -192,16 +258,21 @@ func (f *Folder) want(b *messages.Build) {
 		err = fmt.Errorf("%s/%s has other files on this host than those of which the build was made", b.Bucket, b.Key)
 	}
 	if err != nil {
+		f.remove(f.path(b.ID)) // the report may take long
 		q = messages.BuildUnpacked{ID: b.ID, Failed: why(err)}
 	}
-	if reported := f.report(q); err == nil {
+	reported := f.ask(func() error { return f.o.Report(f.ctx, q) })
+	if err == nil {
 		err = reported
+	}
+	if err == nil {
+		err = f.seal(q)
 	}
 	if f.ctx.Err() != nil {
 		return
 	}
 	if err != nil {
-		f.remove(f.path(b.ID))
+		f.remove(f.path(b.ID)+digestSuffix, f.path(b.ID))
 		f.o.Log.Warn().Err(err).Str("build_id", string(b.ID)).Msg("build not unpacked")
 		f.o.Tell(Unpacked{b.ID, why(err)})
 		return
@@ -212,61 +283,60 @@ func (f *Folder) want(b *messages.Build) {
 
 const whyMax = 600 // bytes of the reason of a failure
 
+// why returns an error for callers of the API, who see no path of the host.
 func why(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) && filepath.IsAbs(p.Path) {
+		err = fmt.Errorf("%s: %w", p.Op, p.Err)
+	}
 	text := err.Error()
 	return strings.ToValidUTF8(text[:min(len(text), whyMax)], "")
 }
 
-const reportPause = time.Second // between attempts to report
+const askPause = time.Second // between attempts to reach the catalog
 
-// report reports until the catalog answers.
-func (f *Folder) report(q messages.BuildUnpacked) error {
+// ask calls a question until the catalog answers.
+func (f *Folder) ask(question func() error) error {
 	for {
-		err := f.o.Report(f.ctx, q)
+		err := question()
 		var refused *messages.Error
-		if err == nil || f.ctx.Err() != nil {
-			return err
-		}
-		if errors.As(err, &refused) && (refused.Code == messages.Conflict || refused.Code == messages.NotFound) {
+		if err == nil || f.ctx.Err() != nil || errors.As(err, &refused) && (refused.Code == messages.Conflict || refused.Code == messages.NotFound) {
 			return err
 		}
 		select {
-		case <-time.After(reportPause):
+		case <-time.After(askPause):
 		case <-f.ctx.Done():
 			return f.ctx.Err()
 		}
 	}
 }
 
-// unpack writes the files of a build. On an error, nothing is left.
+// unpack writes the files of a build, and makes them durable.
 func (f *Folder) unpack(b *messages.Build) (q messages.BuildUnpacked, err error) {
 	if _, err := os.Stat(f.o.Dir); errors.Is(err, fs.ErrNotExist) {
 		if err := errors.Join(os.MkdirAll(f.o.Dir, 0o755), os.Chmod(f.o.Dir, 0o755)); err != nil { // whatever the umask is
 			return q, err
 		}
 	}
-	made, err := os.MkdirTemp(f.o.Dir, newPrefix)
-	if err != nil {
+	if err := os.Mkdir(f.path(b.ID), 0o700); err != nil {
 		return q, err
 	}
-	defer func() {
-		if err != nil {
-			f.remove(made)
-		}
-	}()
-	root, err := os.OpenRoot(made)
+	root, err := os.OpenRoot(f.path(b.ID))
 	if err != nil {
 		return q, err
 	}
 	defer root.Close()
 	w := newWriter(root, f.o.Owner, f.o.Limits, f.ctx.Done())
+	if all := w.limits.UnpackedMax * messages.BuildsTimes; all-f.unpacked() < w.most {
+		w.most, w.over = all-f.unpacked(), fmt.Errorf("the builds of this host have more than %d bytes together: delete some", all)
+	}
 	if err := f.fill(w, b.Bucket, b.Key); err != nil {
 		return q, err
 	}
 	if err := w.own("."); err != nil {
 		return q, err
 	}
-	return messages.BuildUnpacked{ID: b.ID, Size: w.total, Digest: w.digest()}, os.Rename(made, f.path(b.ID))
+	return messages.BuildUnpacked{ID: b.ID, Size: w.total, Digest: w.digest()}, w.sync()
 }
 
 // fill writes what a storage location names.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -43,6 +44,7 @@ type writer struct {
 	stop   <-chan struct{}
 	total  int64
 	sums   []fileSum
+	made   []string // folders
 	buffer []byte
 }
 
@@ -85,7 +87,29 @@ func (w *writer) folder(name string) error {
 	if err := w.root.Mkdir(filepath.FromSlash(name), 0o755); err != nil {
 		return err
 	}
+	w.made = append(w.made, name)
 	return w.own(name)
+}
+
+// sync makes the names of all files and folders durable. The files are.
+func (w *writer) sync() error {
+	for _, name := range append(w.made, ".") {
+		if err := syncFolder(w.root.Open(filepath.FromSlash(name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncFolder makes the names in a folder durable, and closes it. Windows cannot sync folders.
+func syncFolder(dir *os.File, err error) error {
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS != "windows" {
+		err = dir.Sync()
+	}
+	return errors.Join(err, dir.Close())
 }
 
 // file writes a file. It can be executed, because archives of some systems do not say what can be.
@@ -98,6 +122,9 @@ func (w *writer) file(name string, from io.Reader) error {
 	sum := sha256.New()
 	if s.size, err = w.copy(to, sum, from); err == nil {
 		err = w.own(name)
+	}
+	if err == nil {
+		err = to.Sync()
 	}
 	if closed := to.Close(); err == nil {
 		err = closed
