@@ -7,5 +7,7 @@
 // are not looked at.
 //
 // What is uploaded is written to files with other names than that of the archive, which it gets when it is complete. Then the
-// catalog is told, and takes no other upload for the build.
+// catalog is told, and takes no other upload for the build. All names begin with the build's id and a dot: so
+// actors/serverprocess/builds finds them when the build is deleted. Several requests, of several hosts if they share the folder,
+// may work on one upload: whoever completes or aborts it takes its parts away from the others by renaming their folder.
 package uploads

@@ -6,12 +6,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -29,16 +33,23 @@ type bucket struct {
 	*testing.T
 	now    time.Time
 	awaits error
-	late   error // the answer to Uploaded
-	told   []messages.BuildID
+
+	mu   sync.Mutex
+	late error // the answer to Uploaded; guarded by mu
+	told []messages.BuildID
 }
 
 func open(t *testing.T) *bucket {
 	b := &bucket{T: t, now: time.Now()}
 	b.Uploads = New(Options{
 		Dir: filepath.Join(t.TempDir(), "bucket"), SizeMax: 30, Key: []byte("key"), Now: func() time.Time { return b.now },
-		Awaits:   func(context.Context, messages.BuildID) error { return b.awaits },
-		Uploaded: func(_ context.Context, id messages.BuildID) error { b.told = append(b.told, id); return b.late },
+		Awaits: func(context.Context, messages.BuildID) error { return b.awaits },
+		Uploaded: func(_ context.Context, id messages.BuildID) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.told = append(b.told, id)
+			return b.late
+		},
 	})
 	return b
 }
@@ -130,26 +141,29 @@ func TestAnArchiveInChunks(t *testing.T) {
 	b.archive("zip")
 }
 
+func (b *bucket) begin() string {
+	b.Helper()
+	w := b.do("POST", key+"?uploads", "", nil)
+	_, rest, _ := strings.Cut(w.Body.String(), "<UploadId>")
+	id, _, ok := strings.Cut(rest, "</UploadId>")
+	if w.Code != 200 || !ok {
+		b.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return id
+}
+
+func list(numbers ...int) string {
+	text := "<CompleteMultipartUpload>"
+	for _, n := range numbers {
+		text += fmt.Sprintf("<Part><ETag>x</ETag><PartNumber>%d</PartNumber></Part>", n)
+	}
+	return text + "</CompleteMultipartUpload>"
+}
+
 func TestAnArchiveInParts(t *testing.T) {
 	b := open(t)
-	begin := func() string {
-		w := b.do("POST", key+"?uploads", "", nil)
-		_, rest, _ := strings.Cut(w.Body.String(), "<UploadId>")
-		id, _, ok := strings.Cut(rest, "</UploadId>")
-		if w.Code != 200 || !ok {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-		return id
-	}
-	list := func(numbers ...int) string {
-		text := "<CompleteMultipartUpload>"
-		for _, n := range numbers {
-			text += fmt.Sprintf("<Part><ETag>x</ETag><PartNumber>%d</PartNumber></Part>", n)
-		}
-		return text + "</CompleteMultipartUpload>"
-	}
-	first := begin()
-	id := begin() // drops the first
+	first := b.begin()
+	id := b.begin() // drops the first
 	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=1&uploadId="+first, "x", nil)
 	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=1&uploadId=../..", "x", nil)
 	for _, n := range []string{"0", "10001", "-1", "../x", ""} {
@@ -172,11 +186,153 @@ func TestAnArchiveInParts(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	b.archive("aacc")
-	id = begin()
+	b = open(t)
+	id = b.begin()
 	if w := b.do("DELETE", key+"?uploadId="+id, "", nil); w.Code != http.StatusNoContent {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	b.refuses("NoSuchUpload", "POST", key+"?uploadId="+id, list(1), nil)
+	b.refuses("NoSuchUpload", "DELETE", key+"?uploadId="+id, "", nil)
+	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=1&uploadId="+id, "x", nil)
+	if all := b.files(); len(all) != 0 {
+		t.Error(all)
+	}
+}
+
+// blocked sends a part whose body has not come yet. It ends when the body is closed.
+func (b *bucket) blocked(address, id string) (body io.Closer, answer chan *httptest.ResponseRecorder) {
+	from, to := io.Pipe()
+	answer = make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		answer <- b.do("PUT", key+"?partNumber=1&uploadId="+id, "", func(r *http.Request) { r.Body, r.RemoteAddr = from, address })
+	}()
+	synctest.Wait()
+	return to, answer
+}
+
+// No client can keep others out.
+func TestRequestsAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t)
+		id := b.begin()
+		var bodies []io.Closer
+		send := func(address string, n int, refused bool) {
+			t.Helper()
+			for range n {
+				body, answer := b.blocked(address, id)
+				bodies = append(bodies, body)
+				select {
+				case w := <-answer:
+					if !refused || !strings.Contains(w.Body.String(), "<Code>SlowDown</Code>") {
+						t.Errorf("%s: %d %s", address, w.Code, w.Body)
+					}
+				default:
+					if refused {
+						t.Errorf("%s is not refused", address)
+					}
+				}
+			}
+		}
+		send("192.0.2.1:1", clientMax, false)
+		send("192.0.2.1:2", 1, true)
+		for i := 2; i <= busyMax/clientMax; i++ {
+			send(fmt.Sprintf("192.0.2.%d:1", i), clientMax, false)
+		}
+		send("192.0.2.9:1", 1, true)
+		for _, body := range bodies {
+			body.Close()
+		}
+		synctest.Wait()
+		body, answer := b.blocked("192.0.2.1:3", id)
+		body.Close()
+		if w := <-answer; w.Code != 200 || len(b.busy) != 0 || b.all != 0 {
+			t.Errorf("%d %s, %v", w.Code, w.Body, b.busy)
+		}
+	})
+}
+
+// Of several requests that complete an upload, one makes the archive. The others write nothing.
+func TestCompletesAtTheSameTime(t *testing.T) {
+	b := open(t)
+	id := b.begin()
+	for n, text := range []string{"aa", "bb", "cc"} {
+		if w := b.do("PUT", fmt.Sprintf("%s?partNumber=%d&uploadId=%s", key, n+1, id), text, nil); w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	parts := b.name(build, id)
+	mine, err := claim(parts) // as a request does that has come first
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.refuses("NoSuchUpload", "POST", key+"?uploadId="+id, list(1, 2, 3), nil)
+	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=4&uploadId="+id, "dd", nil)
+	b.refuses("NoSuchUpload", "DELETE", key+"?uploadId="+id, "", nil)
+	if err := os.Rename(mine, parts); err != nil {
+		t.Fatal(err)
+	}
+	var work sync.WaitGroup
+	for range clientMax {
+		work.Go(func() {
+			w := b.do("POST", key+"?uploadId="+id, list(1, 2, 3), nil)
+			switch {
+			case w.Code == 200, strings.Contains(w.Body.String(), "<Code>NoSuchUpload</Code>"), strings.Contains(w.Body.String(), "<Code>InvalidPart</Code>"):
+			default:
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+	work.Wait()
+	b.told = slices.Compact(b.told) // those who find the archive tell the catalog again, which takes the first
+	b.archive("aabbcc")
+}
+
+// If the catalog does not answer, the client completes the upload again, as SDKs do after an error of the server.
+func TestACompleteIsRepeated(t *testing.T) {
+	b := open(t)
+	id := b.begin()
+	b.do("PUT", key+"?partNumber=1&uploadId="+id, "zip", nil)
+	b.late = messages.Errorf(messages.Internal, "no leader")
+	b.refuses("InternalError", "POST", key+"?uploadId="+id, list(1), nil)
+	b.late, b.told = nil, nil
+	if w := b.do("POST", key+"?uploadId="+id, list(1), nil); w.Code != 200 || !strings.Contains(w.Body.String(), "3-1") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	b.archive("zip")
+}
+
+// All that is uploaded is limited, too, whatever the builds are.
+func TestAllUploadsTogetherAreLimited(t *testing.T) {
+	b := open(t)
+	for i := range messages.BuildsTimes {
+		id := messages.BuildID(fmt.Sprint("build-", i))
+		if w := b.do("PUT", Path+messages.UploadKey(id), strings.Repeat("x", 30), b.as(id)); w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	b.refuses("QuotaExceeded", "PUT", Path+"build-more.zip", "x", b.as("build-more"))
+	if err := os.Remove(filepath.Join(b.o.Dir, "build-3.zip")); err != nil {
+		t.Fatal(err)
+	}
+	if w := b.do("PUT", Path+"build-more.zip", "x", b.as("build-more")); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func (b *bucket) as(id messages.BuildID) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("X-Amz-Security-Token", b.Token(id)) }
+}
+
+// A body that ends too early, or has no chunks, is an error of the client.
+func TestBodiesThatCannotBeRead(t *testing.T) {
+	b := open(t)
+	streaming := func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", "STREAMING-X") }
+	for _, text := range []string{"zip", "5\r\nzi", "zz\r\nzip\r\n"} {
+		b.refuses("IncompleteBody", "PUT", key, text, streaming)
+	}
+	if all := b.files(); len(all) != 0 || len(b.told) != 0 {
+		t.Error(all, b.told)
+	}
 }
 
 func TestUploadsAreRefused(t *testing.T) {
@@ -201,10 +357,6 @@ func TestUploadsAreRefused(t *testing.T) {
 	b.awaits = errors.New("it is READY")
 	b.refuses("AccessDenied", "PUT", key, "zip", nil)
 	b.awaits = nil
-	for range slotsMax {
-		b.slots <- struct{}{}
-	}
-	b.refuses("SlowDown", "PUT", key, "zip", nil)
 	if len(b.told) != 0 || len(b.files()) != 0 {
 		t.Errorf("told of %v, files %v", b.told, b.files())
 	}
@@ -213,16 +365,17 @@ func TestUploadsAreRefused(t *testing.T) {
 // What nobody has gone on with for a day is deleted.
 func TestUploadsThatWereGivenUp(t *testing.T) {
 	b := open(t)
-	b.do("POST", key+"?uploads", "", nil)
-	if err := os.WriteFile(filepath.Join(b.o.Dir, tempPrefix+"part-1"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	b.begin()
+	for _, name := range []string{b.name(build, "part-1"), b.Uploads.archive("build-3")} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b.now = b.now.Add(25 * time.Hour)
-	other := func(r *http.Request) { r.Header.Set("X-Amz-Security-Token", b.Token("build-2")) }
-	if w := b.do("POST", Path+"build-2.zip?uploads", "", other); w.Code != 200 {
+	if w := b.do("POST", Path+"build-2.zip?uploads", "", b.as("build-2")); w.Code != 200 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if entries, err := os.ReadDir(b.o.Dir); err != nil || len(entries) != 1 || !strings.HasPrefix(entries[0].Name(), tempPrefix+"build-2-") {
+	if entries, err := os.ReadDir(b.o.Dir); err != nil || len(entries) != 2 || !strings.HasPrefix(entries[0].Name(), "build-2.") || entries[1].Name() != "build-3.zip" {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
@@ -235,7 +388,7 @@ func FuzzUpload(f *testing.F) {
 	f.Add("POST", "uploadId=00112233445566778899aabbccddeeff", "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber></Part></CompleteMultipartUpload>", "")
 	f.Fuzz(func(t *testing.T, method, query, text, hash string) {
 		b := open(t)
-		parts := filepath.Join(b.o.Dir, tempPrefix+"build-1-00112233445566778899aabbccddeeff")
+		parts := b.name(build, "00112233445566778899aabbccddeeff")
 		if err := os.MkdirAll(parts, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -248,13 +401,16 @@ func FuzzUpload(f *testing.F) {
 		r.Header.Set("X-Amz-Content-Sha256", hash)
 		w := httptest.NewRecorder()
 		b.ServeHTTP(w, r)
-		if w.Code >= 500 && w.Code != http.StatusNotImplemented && w.Code != http.StatusInternalServerError {
+		if w.Code >= 500 && w.Code != http.StatusNotImplemented {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		if around, _ := os.ReadDir(filepath.Dir(b.o.Dir)); len(around) != 1 {
 			t.Errorf("beside the bucket: %v", around)
 		}
 		for _, name := range b.files() {
+			if !strings.HasPrefix(name, string(build)+".") {
+				t.Errorf("%s is not found when the build is deleted", name)
+			}
 			info, err := os.Stat(filepath.Join(b.o.Dir, name))
 			if err != nil || info.Size() > b.o.SizeMax {
 				t.Errorf("%s: %v, %v", name, info, err)
