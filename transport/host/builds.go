@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/child"
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/serverprocess/builds"
 	"troupe/actors/serverprocess/launch"
@@ -133,6 +134,8 @@ func reachable(dir string) error {
 	}
 }
 
+const buildsPrefix = "troupe-builds-" // of temporary folders
+
 // unpacking returns how this host unpacks builds. It returns nil if it has none.
 func (h *Host) unpacking(c *Config) (*builds.Options, error) {
 	b := &c.Builds
@@ -144,25 +147,39 @@ func (h *Host) unpacking(c *Config) (*builds.Options, error) {
 		return nil, err
 	}
 	if dir == "" { // the store is in memory, too
-		if dir, err = os.MkdirTemp("", "troupe-builds-"); err != nil {
+		for _, left := range child.LeftFolders(os.TempDir(), buildsPrefix) { // by a host that was killed
+			left.Remove()
+		}
+		if h.buildsDir, err = child.NewFolder(os.TempDir(), buildsPrefix, 0); err != nil {
 			return nil, err
 		}
+		dir = h.buildsDir.Path
 		if err := os.Chmod(dir, 0o755); err != nil {
 			return nil, err
 		}
-		h.buildsDir = dir
+	}
+	when := func(ctx context.Context, do func() error) error {
+		select {
+		case <-h.started: // there is a Doer
+			return do()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	o := &builds.Options{
 		Storage: b.Storage, Dir: dir, Limits: builds.Limits{UnpackedMax: int64(b.UnpackedMax)},
 		Server: messages.GameServer{User: b.User, MemoryMax: int64(b.MemoryMax)},
 		Report: func(ctx context.Context, q messages.BuildUnpacked) error {
-			select {
-			case <-h.started: // there is a Doer
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			return messages.Run(ctx, h.Doer(), q)
+			return when(ctx, func() error { return messages.Run(ctx, h.Doer(), q) })
 		},
+	}
+	if h.node != nil {
+		o.Known = func(ctx context.Context, id messages.BuildID) error {
+			return when(ctx, func() error { // a node that lacks a record asks again when it has all
+				_, err := messages.Do(ctx, h.Doer(), messages.BuildQuery{ID: id})
+				return err
+			})
+		}
 	}
 	if !b.AllowUploaded {
 		return o, nil

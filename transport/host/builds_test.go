@@ -1,15 +1,20 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"troupe/actors/fleet/catalog"
 	"troupe/actors/serverprocess/launch"
+	"troupe/messages"
 )
 
 func TestBuildsAreChecked(t *testing.T) {
@@ -74,4 +79,78 @@ func TestRulesOfBuilds(t *testing.T) {
 	if err := reachable(filepath.Join(closed, "builds")); err == nil || !strings.Contains(err.Error(), closed) {
 		t.Error(err)
 	}
+}
+
+// A host without store.path unpacks into a temporary folder. The next start removes it if the host was killed.
+func TestTheTemporaryFolderOfBuilds(t *testing.T) {
+	if err := launch.Supported(); err != nil {
+		t.Skip("folders cannot be locked here:", err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	c := Config{Builds: Builds{Storage: t.TempDir()}}
+	left := filepath.Join(os.TempDir(), buildsPrefix+"left")
+	if err := os.Mkdir(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(left, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	var running [2]Host
+	for i := range running {
+		o, err := running[i].unpacking(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(o.Dir)
+		entries, _ := os.ReadDir(os.TempDir())
+		if err != nil || info.Mode().Perm() != 0o755 || o.Dir != running[i].buildsDir.Path || len(entries) != i+1 {
+			t.Errorf("%v, %v; %v", info, err, entries)
+		}
+	}
+	running[0].buildsDir.Remove()
+	running[1].buildsDir.Remove()
+}
+
+// A build is deleted while a host of the cluster is away, which finds its files when it is back.
+func TestABuildIsDeletedWhileAHostIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		storage := t.TempDir()
+		server := filepath.Join(storage, "games", "arena", "server")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(server), 0o755), os.WriteFile(server, []byte("exe"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		var last Options
+		c := hostsOf(t, 3, func(o *Options) {
+			o.Config.Builds = Builds{Storage: storage, Dir: t.TempDir(), UnpackedMax: 1 << 20}
+			last = *o
+		})
+		var ids []string // of one that stays, and of one that goes
+		for range 2 {
+			ids = append(ids, string(asked(c, 0, messages.CreateBuild{Bucket: "games", Key: "arena"}).ID))
+		}
+		time.Sleep(5 * time.Second)
+		there := func(want ...string) {
+			t.Helper()
+			entries, err := os.ReadDir(last.Config.Builds.Dir)
+			var names []string
+			for _, e := range entries {
+				names = append(names, e.Name())
+			}
+			slices.Sort(want)
+			if err != nil || !slices.Equal(names, want) {
+				t.Errorf("%v, %v, want %v", names, err, want)
+			}
+		}
+		there(ids[0], ids[0]+".digest", ids[1], ids[1]+".digest")
+		c.all[2].Close()
+		time.Sleep(time.Minute)
+		asked(c, 0, messages.DeleteBuild{ID: messages.BuildID(ids[1])})
+		if err := os.Remove(server); err != nil { // what is there is used
+			t.Fatal(err)
+		}
+		last.Coordinator = c.coordinator.Client()
+		begin(t, last)
+		time.Sleep(time.Minute)
+		there(ids[0], ids[0]+".digest")
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/bans"
+	"troupe/actors/child"
 	"troupe/actors/cluster"
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -86,7 +86,7 @@ type Host struct {
 	gateway        atomic.Pointer[gateway.Gateway] // nil until the listeners are open
 	sinks          []events.SinkOptions            // sinks in force; Start and Reload set it
 	own            bool                            // whether a destination wants the events of game sessions and player sessions
-	buildsDir      string                          // the temporary folder of builds; empty if there is none
+	buildsDir      *child.Folder                   // the temporary folder of builds; nil if there is none
 	showLogs       bool                            // whether to copy the logs of game sessions to the host's log
 	queued         *player.Pool                    // limits the bytes in all players' queues together
 	fleets         []Fleet
@@ -278,8 +278,8 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	if h.node != nil {
 		h.node.close()
 	}
-	if h.buildsDir != "" {
-		_ = os.RemoveAll(h.buildsDir)
+	if h.buildsDir != nil {
+		h.buildsDir.Remove()
 	}
 	h.stopEvents()
 	if h.store != nil { // after the actors, so that their last commits complete
