@@ -299,13 +299,13 @@ type Builds struct {
 	// this machine, as User.
 	AllowUploaded bool `config:"allowUploaded"`
 	// User is the name or number of the user that runs them; the host must run as root for that. It must be neither root
-	// nor the host's own user.
+	// nor the host's own user. After a change, all builds are unpacked again.
 	User string `config:"user"`
 	// Ports is a range such as 7800-7999, from which the fleets may choose their EC2InboundPermissions. If it is empty,
 	// they have none, and the executables choose their ports.
 	Ports       string `config:"ports"`
 	MemoryMax   int    `config:"memoryMax"`   // maximum bytes of memory of a process and all that it starts; 0: no limit
-	UnpackedMax int    `config:"unpackedMax"` // maximum bytes of all files of a build
+	UnpackedMax int    `config:"unpackedMax"` // maximum bytes of all files of a build. All builds on a host may have 25 times as many, and so may all uploads
 }
 
 // Alias is an alias that exists from the start. It has a Fleet for SIMPLE routing, or a Message for TERMINAL
