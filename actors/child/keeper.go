@@ -57,8 +57,7 @@ func NewKeeper(t Tag) *Keeper {
 // Run serves the Keeper until Stop.
 func (k *Keeper) Run() {
 	defer close(k.over)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	runtime.LockOSThread() // for ever: the thread ends, because nothing else may run on it after confine
 	ticker := time.NewTicker(sampleInterval)
 	defer ticker.Stop()
 	ticker.Stop()
@@ -100,8 +99,11 @@ func (k *Keeper) Run() {
 
 // launch starts a child with its limits and its mark.
 func launch(s Start, t Tag, serial int) (pid int, err error) {
+	if s.User.Other() {
+		confine()
+	}
 	s.Cmd.SysProcAttr = attributes(&s, t, serial)
-	if err := s.Cmd.Start(); err != nil {
+	if err := startMarked(t, serial, s.Cmd.Start); err != nil {
 		return 0, err
 	}
 	tame(s.Cmd.Process.Pid, s.Limits, t, serial)
@@ -183,6 +185,10 @@ func (p *Process) Empty() (empty <-chan struct{}, now bool) {
 	}()
 	return p.empty, false
 }
+
+// Marked reports whether the child carries its mark. If not, because the host may not set or read it in this container,
+// what leaves the child's process group outlives it. It must be called before Bury.
+func (p *Process) Marked() bool { return p.keeper.tag.marks(p.cmd.Process.Pid, p.serial) }
 
 func (p *Process) rest() *rest {
 	return &rest{tag: p.keeper.tag, serial: p.serial, group: p.cmd.Process.Pid}

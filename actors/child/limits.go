@@ -19,7 +19,9 @@ type Limits struct {
 	DataMax  uint64 // bytes of private memory that each process may map; catches what grows faster than a Keeper can notice
 }
 
-// Start says how to start a child.
+// Start says how to start a child. On Linux, a child with a user of its own and all that it starts cannot gain privileges
+// (sudo and the like have no effect), and that user may have half of the processes and threads of the machine. The
+// former also holds for all later children of its Keeper, the latter for all later children of this process.
 type Start struct {
 	Cmd    *exec.Cmd // not started; SysProcAttr is set by the Keeper
 	User   User

@@ -10,10 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/actors/child/cgroup"
 )
 
 const watches = true // sample works on this system
@@ -35,17 +39,14 @@ func attributes(s *Start, t Tag, serial int) *syscall.SysProcAttr {
 }
 
 // tame sets the limits of a process that has just been started, which also apply to its descendants. Errors
-// are ignored, because sample watches the usage anyway. RLIMIT_NPROC is not used: it would count all
-// processes and threads of the user, including the host's.
+// are ignored, because sample watches the usage anyway.
 func tame(pid int, l Limits, t Tag, serial int) {
 	tameOne(pid, l, t, serial)
 	// What it has started meanwhile has not inherited that.
-	for at, todo := 0, []int{pid}; at < len(todo) && at < tameMax; at++ {
+	for at, todo := 0, []int{pid}; at < len(todo) && len(todo) < tameMax; at++ {
 		for _, p := range childrenOf(todo[at]) {
-			if t.marked(p) != serial {
-				tameOne(p, l, t, serial)
-				todo = append(todo, p)
-			}
+			tameOne(p, l, t, serial)
+			todo = append(todo, p)
 		}
 	}
 }
@@ -100,15 +101,37 @@ const (
 
 func limitOf(t Tag) uint64 { return limitBase | uint64(t)<<serialBits }
 
+// marking is held while RLIMIT_LOCKS of this process is a mark.
+var marking sync.Mutex
+
+// startMarked calls start, and what that starts has its mark from the beginning: it may start another process and end
+// before tame. Only the soft limit is a mark until tame, because this process can raise only that one again.
+func startMarked(t Tag, serial int, start func() error) error {
+	var was unix.Rlimit
+	if t&groupsTag != 0 || unix.Getrlimit(unix.RLIMIT_LOCKS, &was) != nil {
+		return start()
+	}
+	marking.Lock()
+	defer marking.Unlock()
+	_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: limitOf(t) | uint64(serial), Max: was.Max})
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: was.Max, Max: was.Max}) }()
+	return start()
+}
+
 // marked returns the serial number of the child from which process pid descends, if the child belongs to t's
 // program. Otherwise it returns 0.
 func (t Tag) marked(pid int) int {
 	if t&groupsTag == 0 {
 		var limit unix.Rlimit
-		if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit) != nil || limit.Max>>serialBits != limitOf(t)>>serialBits {
+		if pid == os.Getpid() || unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit) != nil {
 			return 0
 		}
-		return int(limit.Max & (1<<serialBits - 1))
+		for _, n := range []uint64{limit.Max, limit.Cur} {
+			if n>>serialBits == limitOf(t)>>serialBits {
+				return int(n & (1<<serialBits - 1))
+			}
+		}
+		return 0
 	}
 	status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	_, rest, _ := bytes.Cut(status, []byte("\nGroups:"))
@@ -125,6 +148,44 @@ func (t Tag) marked(pid int) int {
 		return 0
 	}
 	return serial
+}
+
+// marks reports whether a child that was just started has its mark.
+func (t Tag) marks(pid, serial int) bool { return t.marked(pid) == serial }
+
+// confine limits what the calling thread starts from now on as another user. It gains no privileges: set-user-ID programs
+// and capabilities of files have no effect (PR_SET_NO_NEW_PRIVS). And it leaves half of the processes and threads of the
+// machine to others. This second limit is that of the host, which its children inherit: without CAP_SYS_RESOURCE, which
+// containers seldom have, a host cannot limit a process of another user. The kernel does not apply it to root.
+func confine() {
+	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	var now unix.Rlimit
+	if most := tasksMax(readText); unix.Getrlimit(unix.RLIMIT_NPROC, &now) == nil && most < now.Max {
+		_ = unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: min(most, now.Cur), Max: most})
+	}
+}
+
+func readText(path string) string {
+	text, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(text))
+}
+
+// tasksMax returns half of the processes and threads that the machine and the control groups of the host allow.
+func tasksMax(read func(path string) string) uint64 {
+	paths := []string{"/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max"}
+	if own, ok := cgroup.Own(read(cgroup.File), ""); ok {
+		for ; own != "/" && own != "."; own = filepath.Dir(own) {
+			paths = append(paths, filepath.Join(cgroup.Root, own, "pids.max"))
+		}
+		paths = append(paths, filepath.Join(cgroup.Root, "pids.max")) // there in a container, whose groups begin with its own
+	}
+	most := uint64(unix.RLIM_INFINITY)
+	for _, path := range paths {
+		if n, err := strconv.ParseUint(read(path), 10, 64); err == nil {
+			most = min(most, n/2)
+		}
+	}
+	return most
 }
 
 // marksGroups reports whether children are marked by groups. That is the case if they run as another user,
@@ -165,17 +226,19 @@ func (t Tag) signalMarked(pid, serial int, s syscall.Signal) bool {
 	return t.marked(pid) != 0 && p.Signal(s) == nil
 }
 
-// KillMarked kills the descendants of one child of t's Keeper, or of all its children if serial is 0.
-func KillMarked(t Tag, serial int) {
-	killed := make(map[int]bool)
-	for again := true; again; { // repeat for processes that were started meanwhile
-		again = false
-		for _, p := range processes() {
-			if !killed[p] && t.signalMarked(p, serial, syscall.SIGKILL) {
-				killed[p], again = true, true
-			}
-		}
-	}
+// search returns the search for the living descendants of one child of t's Keeper, or of all its children if serial is 0.
+func (t Tag) search(serial int) *search {
+	return &search{list: processes, is: func(pid int) bool {
+		found := t.marked(pid)
+		return found != 0 && (serial == 0 || serial == found) && lives(pid)
+	}}
+}
+
+// KillMarked kills the descendants of one child of t's Keeper, or of all its children if serial is 0. It returns false if
+// it may have left some, because processes have started all the time.
+func KillMarked(t Tag, serial int) bool {
+	signal := func(s syscall.Signal) func(int) { return func(pid int) { t.signalMarked(pid, serial, s) } }
+	return t.search(serial).end(signal(syscall.SIGSTOP), signal(syscall.SIGKILL))
 }
 
 // EndMarked ends what a host that was killed has left of the children of t's Keeper: by SIGTERM, and by SIGKILL after
@@ -183,14 +246,11 @@ func KillMarked(t Tag, serial int) {
 func EndMarked(ctx context.Context, t Tag, grace time.Duration) int {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	left := func() []int {
-		return slices.DeleteFunc(processes(), func(p int) bool { return t.marked(p) == 0 || !lives(p) })
-	}
-	first := left()
+	first := slices.Collect(t.search(0).all())
 	for _, p := range first { // not those that they start for their good-bye
 		t.signalMarked(p, 0, syscall.SIGTERM)
 	}
-	for len(left()) > 0 {
+	for t.search(0).any() {
 		select {
 		case <-time.After(restInterval):
 			continue
@@ -198,7 +258,7 @@ func EndMarked(ctx context.Context, t Tag, grace time.Duration) int {
 		}
 		KillMarked(t, 0)
 		for range 20 { // the kernel needs a moment to free their memory and ports
-			if len(left()) == 0 {
+			if !t.search(0).any() {
 				break
 			}
 			time.Sleep(restInterval)
@@ -212,27 +272,30 @@ func EndMarked(ctx context.Context, t Tag, grace time.Duration) int {
 type rest struct {
 	tag           Tag
 	serial, group int
-	known         []int // some of its processes; they are looked at first, because that costs less than to search
+	known         int // one of its processes, or 0; it is looked at first, because that costs less than to search
 }
 
 func (r *rest) has(pid int) bool {
-	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	p, ok := parseStat(stat)
+	p, ok := statOf(pid)
 	return ok && (p.group == r.group || r.tag.marked(pid) == r.serial)
 }
 
-// lives reports whether there is any.
+// lives reports whether there is any, or may be.
 func (r *rest) lives() bool {
-	none := func(pid int) bool { return !r.has(pid) }
-	if r.known = slices.DeleteFunc(r.known, none); len(r.known) == 0 {
-		r.known = slices.DeleteFunc(processes(), none)
+	if r.known != 0 && r.has(r.known) {
+		return true
 	}
-	return len(r.known) > 0
+	r.known = 0
+	s := search{list: processes, is: r.has}
+	for r.known = range s.all() {
+		return true
+	}
+	return s.unsure
 }
 
 // ask sends SIGTERM to those that have left the process group.
 func (r *rest) ask() {
-	for _, p := range processes() {
+	for p := range r.tag.search(r.serial).all() {
 		if group, err := syscall.Getpgid(p); err == nil && group != r.group {
 			r.tag.signalMarked(p, r.serial, syscall.SIGTERM)
 		}
@@ -241,9 +304,27 @@ func (r *rest) ask() {
 
 // lives reports whether a process is there and no zombie.
 func lives(pid int) bool {
-	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	_, ok := parseStat(stat)
+	_, ok := statOf(pid)
 	return ok
+}
+
+// statOf returns what /proc tells of a process. It returns false for one that has ended.
+func statOf(pid int) (p processStat, ok bool) {
+	folder := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(folder + "/stat")
+	if err != nil {
+		return p, false
+	}
+	if p, ok = parseStat(stat); !ok || !p.headless {
+		return p, ok
+	}
+	tasks, _ := filepath.Glob(folder + "/task/*/stat")
+	for _, task := range tasks {
+		stat, _ := os.ReadFile(task)
+		of, _ := parseStat(stat)
+		p.RSS = max(p.RSS, of.RSS)
+	}
+	return p, true
 }
 
 func processes() []int {
@@ -267,11 +348,7 @@ func processes() []int {
 func sample(t Tag) (marked, groups map[int]Usage) {
 	marked, groups = make(map[int]Usage), make(map[int]Usage)
 	for _, pid := range processes() {
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil {
-			continue // the process has ended
-		}
-		if p, ok := parseStat(stat); ok {
+		if p, ok := statOf(pid); ok {
 			p.Processes = 1
 			if serial := t.marked(pid); serial != 0 {
 				marked[serial] = marked[serial].Plus(p.Usage)
@@ -291,18 +368,20 @@ func threadTime() time.Duration {
 }
 
 type processStat struct {
-	group int
+	group    int
+	headless bool // its first thread has ended, and others live: it has no RSS
 	Usage
 }
 
-// parseStat parses /proc/PID/stat (proc_pid_stat(5)). It returns false for a zombie or invalid data.
+// parseStat parses /proc/PID/stat (proc_pid_stat(5)). It returns false for a zombie or invalid data. A process whose first
+// thread has ended is a zombie only if it has no other thread.
 func parseStat(b []byte) (p processStat, ok bool) {
 	end := bytes.LastIndexByte(b, ')') // end of the command name, which may contain any characters
 	if end < 0 {
 		return p, false
 	}
 	f := bytes.Fields(b[end+1:]) // the fields from number 3 on
-	if len(f) < 22 || len(f[0]) != 1 || f[0][0] == 'Z' || f[0][0] == 'X' {
+	if len(f) < 22 || len(f[0]) != 1 {
 		return p, false
 	}
 	number := func(field int) int64 {
@@ -311,6 +390,10 @@ func parseStat(b []byte) (p processStat, ok bool) {
 		return n
 	}
 	ok = true
+	p.headless = f[0][0] == 'Z' || f[0][0] == 'X'
+	if p.headless && number(20) < 2 { // threads
+		return p, false
+	}
 	p.group = int(number(5))
 	const ticksPerSecond = 100 // USER_HZ on all architectures that Go supports
 	p.CPU = time.Duration(number(14)+number(15)+number(16)+number(17)) * (time.Second / ticksPerSecond)

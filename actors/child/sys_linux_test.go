@@ -33,6 +33,9 @@ func TestParseStat(t *testing.T) {
 	if _, ok := parseStat([]byte("1 (z) Z 1 7 1 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 5 1000 3 18446744073709551615")); ok {
 		t.Error("a zombie counts")
 	}
+	if p, ok := parseStat([]byte("1 (z) Z 1 7 1 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 2 0 5 1000 0 18446744073709551615")); !ok || !p.headless || p.group != 7 {
+		t.Errorf("a process with one of two threads: %+v, %v", p, ok)
+	}
 }
 
 // On a busy machine, the keeper has to wait for a processor while it samples. It must still sample as often.
