@@ -17,6 +17,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/child"
 	"troupe/actors/serverprocess"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -110,7 +111,10 @@ func TestTheNextHostEndsWhatAKilledOneHasLeft(t *testing.T) {
 	}
 	wait := &owner{T: t}
 	for _, u := range users {
-		wait.await("processes of "+u, func() bool { return there(filepath.Join(dir, "up-"+u)) })
+		wait.await("processes of "+u, func() bool {
+			info, err := os.Stat(filepath.Join(dir, "up-"+u))
+			return err == nil && info.Size() > 0
+		})
 	}
 	early := newOwner(t, nil) // beside a host that lives
 	<-early.swept
@@ -132,24 +136,24 @@ func TestTheNextHostEndsWhatAKilledOneHasLeft(t *testing.T) {
 			t.Errorf("%d is not left: this test shows nothing", pid)
 		}
 	}
-	o := newOwner(t, nil)
-	o.Configure(fleet, shell("echo up; sleep 1000"), "here", map[string]int{"here": 1})
-	o.logged(`"message":"up"`)
-	for _, pid := range left {
-		if running(pid) {
-			t.Errorf("%d is still there", pid)
-		}
-	}
+	o := newOwnerAt(t, pace{close: time.Hour}, nil)
+	o.Configure(fleet, shell("sleep 1000"), "here", map[string]int{"here": 1})
 	for _, u := range users {
-		if !there(filepath.Join(dir, "asked-"+u)) {
-			t.Errorf("no SIGTERM for the process of %q", u)
-		}
+		wait.await("SIGTERM for the process of "+u, func() bool { return there(filepath.Join(dir, "asked-"+u)) })
+	}
+	o.log.mu.Lock()
+	if text := strings.Join(o.log.all, ""); strings.Contains(text, "game server started") {
+		t.Errorf("started before the others have ended: %s", text)
+	}
+	o.log.mu.Unlock()
+	o.Close() // ends their time
+	for _, pid := range left {
+		wait.await("an end", func() bool { return !running(pid) })
 	}
 	o.logged("which was killed, were still there")
 	if !running(other.Process.Pid) {
 		t.Error("a process of others is ended")
 	}
-	o.Close()
 	early.Close()
 	if folders, _ := filepath.Glob(filepath.Join(tmp, "*")); len(folders) != 0 {
 		t.Errorf("left: %q", folders)
@@ -177,7 +181,7 @@ func TestAServerGetsItsGraceAfterItsWrapperHasEnded(t *testing.T) {
 	}
 }
 
-// One that does not end is killed with its group, even if its wrapper has ended: at the end of the host after 3 s.
+// One that does not end is killed with its group, even if its wrapper has ended.
 func TestAServerThatIgnoresSIGTERMIsKilledAfterItsWrapper(t *testing.T) {
 	dir := t.TempDir()
 	o := newOwner(t, nil)
@@ -187,7 +191,7 @@ func TestAServerThatIgnoresSIGTERMIsKilledAfterItsWrapper(t *testing.T) {
 	id := o.logged(`"message":"up"`)
 	began := time.Now()
 	o.Close()
-	if d := time.Since(began); d < closeLimit {
+	if d := time.Since(began); d < o.pace.close {
 		t.Errorf("killed after %v", d)
 	}
 	if want := []any{Starts{boxed(id)}, Exited{boxed(id)}}; !reflect.DeepEqual(o.got, want) {
@@ -281,5 +285,53 @@ func TestAServerIsTame(t *testing.T) {
 		s.Dir, s.User = "/", user
 		o.Configure(fleet, s, "here", map[string]int{"here": 1})
 		o.logged(`"message":"core 0 adj 1000"`)
+	}
+}
+
+// What no process was found to have left behind ends with the host, before the folder goes that shows it to the next one.
+func TestTheEndOfAHostEndsWhatIsLeft(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := t.TempDir()
+	log := zerolog.Nop()
+	k := &keeper{log: &log}
+	cmd := exec.Command("/bin/sh", "-c", "setsid sh -c 'echo $$ > left; sleep 1000' & until test -s left; do sleep 0.05; done")
+	cmd.Dir = dir
+	p, err := k.start(child.Start{Cmd: cmd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Gone()
+	left := pidIn(t, dir, "left")
+	if !running(left) {
+		t.Error("nothing is left")
+	}
+	k.stop()
+	(&owner{T: t}).await("its end", func() bool { return !running(left) })
+	if there(k.folder.Path) {
+		t.Error("the folder is left")
+	}
+	p.Bury()
+}
+
+// Where children cannot be marked, the host says so, once.
+func TestChildrenWithoutMarks(t *testing.T) {
+	if ids, _ := os.ReadFile("/proc/self/gid_map"); !strings.Contains(string(ids), "4294967295") {
+		t.Skip("children of other users have no groups for marks here")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	var out lines
+	log := zerolog.New(&hostLog{&out})
+	k := &keeper{log: &log, user: child.User{UID: 1}} // marked by groups, which children of this user do not get
+	for range 2 {
+		p, err := k.start(child.Start{Cmd: exec.Command("/bin/sh", "-c", "exit")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Gone()
+		p.Bury()
+	}
+	k.stop()
+	if len(out.all) != 1 || !strings.Contains(out.all[0], "cannot be marked") {
+		t.Errorf("%q", out.all)
 	}
 }

@@ -1,11 +1,11 @@
 package launch
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +25,7 @@ type groups struct {
 }
 
 const (
+	tasksMax  = 1000                   // processes and threads of a server
 	cpuPeriod = 100_000                // microseconds
 	endTime   = 200 * time.Millisecond // how long killed processes may keep their group
 )
@@ -35,17 +36,17 @@ type group struct {
 	open *os.File
 }
 
-// take makes a group for a process, or returns nil if it has no limits.
+// take makes a group for a process, or returns nil if it has neither limits nor a user of its own.
 func (g *groups) take(of *messages.GameServer) (*group, error) {
-	if of.MemoryMax == 0 && of.CPUs == 0 {
+	if of.MemoryMax == 0 && of.CPUs == 0 && of.User == "" {
 		return nil, nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.root == "" && g.err == nil {
-		text, err := os.ReadFile(cgroup.File)
+		base, err := ownBase()
 		if err == nil {
-			g.root, err = makeRoot(cgroup.Root, string(text), os.Getpid())
+			g.root, err = makeRoot(base, os.Getpid())
 		}
 		g.err = err
 	}
@@ -56,24 +57,41 @@ func (g *groups) take(of *messages.GameServer) (*group, error) {
 	return makeGroup(filepath.Join(g.root, strconv.Itoa(g.last)), of)
 }
 
-// makeRoot makes the folder for groups beside the host's own, whose contents of /proc/self/cgroup are given. A group may
-// not have both processes and groups with limits. So if the host is alone in its group, it moves into one within it.
-func makeRoot(mount, own string, pid int) (string, error) {
+func ownBase() (string, error) {
+	text, err := os.ReadFile(cgroup.File)
+	if err != nil {
+		return "", err
+	}
+	return baseOf(cgroup.Root, string(text))
+}
+
+// baseOf returns the folder of the host's own group, by the contents of its /proc/self/cgroup.
+func baseOf(mount, own string) (string, error) {
 	path, ok := cgroup.Own(own, "")
 	if !ok {
 		return "", errors.New("this system has no control groups of version 2")
 	}
-	base := filepath.Join(mount, filepath.FromSlash(path))
+	return filepath.Join(mount, filepath.FromSlash(path)), nil
+}
+
+// makeRoot makes the folder for groups in that of the host's own group. A group may not have both processes and groups with
+// limits. So if the host is alone in its group, it moves into one within it.
+func makeRoot(base string, pid int) (string, error) {
 	has, err := os.ReadFile(filepath.Join(base, "cgroup.controllers"))
 	if err != nil {
 		return "", fmt.Errorf("no control groups can be made: %w", err)
 	}
+	controllers := strings.Fields(string(has))
 	for _, c := range []string{"cpu", "memory"} {
-		if !bytes.Contains([]byte(" "+strings.TrimSpace(string(has))+" "), []byte(" "+c+" ")) {
-			return "", fmt.Errorf("the host's control group has no controller %s: with systemd, Delegate=yes", c)
+		if !slices.Contains(controllers, c) {
+			return "", fmt.Errorf("the host's control group has no controller %s: with systemd, Delegate=cpu memory pids", c)
 		}
 	}
-	delegate := func(dir string) error { return cgroup.Write(dir, "cgroup.subtree_control", "+cpu +memory") }
+	wants := "+cpu +memory"
+	if slices.Contains(controllers, "pids") {
+		wants += " +pids"
+	}
+	delegate := func(dir string) error { return cgroup.Write(dir, "cgroup.subtree_control", wants) }
 	if err := delegate(base); err != nil {
 		within := filepath.Join(base, "troupe")
 		if err := os.Mkdir(within, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -88,7 +106,6 @@ func makeRoot(mount, own string, pid int) (string, error) {
 			return "", fmt.Errorf("no control groups can be made, because other processes are in the host's: %w", err)
 		}
 	}
-	sweepGroups(base, pid)
 	root := filepath.Join(base, groupsPrefix+strconv.Itoa(pid))
 	if err := os.Mkdir(root, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("no control groups can be made: %w", err)
@@ -97,6 +114,13 @@ func makeRoot(mount, own string, pid int) (string, error) {
 }
 
 const groupsPrefix = "troupe-servers-"
+
+// sweep removes the groups of hosts that were killed.
+func (*groups) sweep() {
+	if base, err := ownBase(); err == nil {
+		sweepGroups(base, os.Getpid())
+	}
+}
 
 // sweepGroups removes the groups of hosts that were killed, with what still runs in them. A host with the same process id
 // is one of those.
@@ -128,6 +152,7 @@ func makeGroup(dir string, of *messages.GameServer) (g *group, err error) {
 			g = nil
 		}
 	}()
+	_ = cgroup.Write(dir, "pids.max", strconv.Itoa(tasksMax)) // the file is not there without that controller
 	if of.MemoryMax > 0 {
 		if err := cgroup.Write(dir, "memory.max", strconv.FormatInt(of.MemoryMax, 10)); err != nil {
 			return g, err
@@ -160,6 +185,13 @@ func (g *group) outOfMemory() bool {
 	return n > 0
 }
 
+// kill kills what is in the group at once, so nothing can start more meanwhile. Kernels before 5.14 do not.
+func (g *group) kill() {
+	if g != nil {
+		_ = cgroup.Write(g.dir, "cgroup.kill", "1")
+	}
+}
+
 // remove kills what is left in the group, and removes it.
 func (g *group) remove() {
 	if g == nil {
@@ -168,7 +200,7 @@ func (g *group) remove() {
 	if g.open != nil {
 		_ = g.open.Close()
 	}
-	_ = cgroup.Write(g.dir, "cgroup.kill", "1")
+	g.kill()
 	_ = cgroup.Remove(g.dir, endTime)
 }
 

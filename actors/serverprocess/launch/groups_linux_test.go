@@ -40,12 +40,16 @@ func content(t *testing.T, path ...string) string {
 
 func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	mount := hierarchy(t, "cpuset cpu io memory pids")
-	root, err := makeRoot(mount, ownGroup, 7)
+	base, err := baseOf(mount, ownGroup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := makeRoot(base, 7)
 	if want := filepath.Join(mount, "system.slice", "troupe.service", "troupe-servers-7"); err != nil || root != want {
 		t.Fatalf("%s, %v", root, err)
 	}
 	for _, dir := range []string{root, filepath.Dir(root)} {
-		if got := content(t, dir, "cgroup.subtree_control"); got != "+cpu +memory" {
+		if got := content(t, dir, "cgroup.subtree_control"); got != "+cpu +memory +pids" {
 			t.Errorf("%s: %q", dir, got)
 		}
 	}
@@ -53,7 +57,7 @@ func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, root, "1", "memory.max") + "; " + content(t, root, "1", "cpu.max"); got != "67108864; 50000 100000" {
+	if got := content(t, root, "1", "memory.max") + "; " + content(t, root, "1", "cpu.max") + "; " + content(t, root, "1", "pids.max"); got != "67108864; 50000 100000; 1000" {
 		t.Error(got)
 	}
 	if g.outOfMemory() {
@@ -65,6 +69,15 @@ func TestControlGroupsAreMadeBelowThatOfTheHost(t *testing.T) {
 	g.remove()
 	if got := content(t, root, "1", "cgroup.kill"); got != "1" {
 		t.Error(got)
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(root), "cgroup.subtree_control")); err != nil {
+		t.Fatal(err)
+	}
+	if err := cgroup.Write(filepath.Dir(root), "cgroup.controllers", "cpu memory\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := makeRoot(base, 8); err != nil || content(t, base, "cgroup.subtree_control") != "+cpu +memory" {
+		t.Errorf("without the controller of tasks: %v", err)
 	}
 	if g, err := new(groups).take(&messages.GameServer{}); g != nil || err != nil {
 		t.Errorf("without limits: %v, %v", g, err)
@@ -95,13 +108,17 @@ func TestControlGroupsOfEarlierHosts(t *testing.T) {
 }
 
 func TestWhyThereAreNoControlGroups(t *testing.T) {
-	for want, try := range map[string]func() (string, error){
-		"no control groups of version 2": func() (string, error) { return makeRoot(t.TempDir(), "4:memory:/x\n", 7) },
-		"has no controller memory":       func() (string, error) { return makeRoot(hierarchy(t, "cpuset cpu pids"), ownGroup, 7) },
-		"no such file or directory":      func() (string, error) { return makeRoot(t.TempDir(), ownGroup, 7) },
+	for want, try := range map[string]struct{ mount, own string }{
+		"no control groups of version 2": {t.TempDir(), "4:memory:/x\n"},
+		"has no controller memory":       {hierarchy(t, "cpuset cpu pids"), ownGroup},
+		"no such file or directory":      {t.TempDir(), ownGroup},
 	} {
-		if root, err := try(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %s, %v", want, root, err)
+		base, err := baseOf(try.mount, try.own)
+		if err == nil {
+			_, err = makeRoot(base, 7)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
 		}
 	}
 }

@@ -57,6 +57,7 @@ type (
 // Launcher starts the processes of fleets. Its methods never block, except Close; any goroutine may call them.
 type Launcher struct {
 	o      Options
+	pace   pace
 	own    keeper // of processes that run as the host's user
 	others keeper // of the others, which are marked in another way
 	groups groups
@@ -94,11 +95,19 @@ type placed struct {
 	warned  bool // it was said that a limit is not kept
 }
 
+// pace is how long a Launcher waits for some things. Tests have less time.
+type pace struct {
+	close time.Duration // how long processes may take to end at the end of the host
+	retry time.Duration // first pause after a failure
+}
+
 // New returns a Launcher without fleets.
-func New(o Options) *Launcher {
+func New(o Options) *Launcher { return newLauncher(o, pace{closeLimit, retryMin}) }
+
+func newLauncher(o Options, t pace) *Launcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Launcher{
-		o: o, others: keeper{user: child.User{UID: 1}}, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{}), swept: make(chan struct{}),
+		o: o, pace: t, others: keeper{user: child.User{UID: 1}}, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{}), swept: make(chan struct{}),
 		pools: make(map[place]*placed), children: make(map[string]*server), ports: make(map[messages.FleetID]*ports),
 	}
 	l.own.log, l.others.log = &l.o.Log, &l.o.Log
@@ -116,13 +125,14 @@ func (l *Launcher) sweep() {
 	var all sync.WaitGroup
 	for _, left := range child.LeftFolders(os.TempDir(), foldersPrefix) {
 		all.Go(func() {
-			if n := child.EndMarked(l.ctx, left.Tag, closeLimit); n > 0 {
+			if n := child.EndMarked(l.ctx, left.Tag, l.pace.close); n > 0 {
 				l.o.Log.Warn().Int("processes", n).Msg("processes of an earlier host, which was killed, were still there and are ended")
 			}
 			left.Remove()
 		})
 	}
 	all.Wait()
+	l.groups.sweep()
 }
 
 // do has f called by the loop.
@@ -230,6 +240,7 @@ func (l *Launcher) Configure(fleet messages.FleetID, of *messages.GameServer, ho
 					compute += "-" + location
 				}
 				p = &placed{newPool(uuid.NewString, own), at, compute, of, false}
+				p.pause = l.pace.retry
 				l.pools[at] = p
 			}
 			l.carry(p, p.set(processes[location], now))
@@ -288,7 +299,7 @@ func (l *Launcher) close() {
 			if o := c.in.all[c.id]; o == nil || o.stage != leaving { // one that has said that it ends does so
 				c.stop()
 			}
-			time.AfterFunc(closeLimit, c.kill)
+			time.AfterFunc(l.pace.close, c.kill)
 		}
 	})
 	<-l.done
@@ -299,7 +310,7 @@ func (l *Launcher) close() {
 	l.groups.close()
 }
 
-const closeLimit = 3 * time.Second // how long processes may take to end at the end of the host
+const closeLimit = 3 * time.Second
 
 // carry carries out what a pool has decided.
 func (l *Launcher) carry(p *placed, all []action) {
@@ -361,34 +372,44 @@ type keeper struct {
 	user   child.User
 	log    *zerolog.Logger
 	mu     sync.Mutex
+	tag    child.Tag     // of made; guarded by mu
 	made   *child.Keeper // guarded by mu
 	folder *child.Folder // nil if none could be made; guarded by mu
+
+	unmarked sync.Once // for the warning that children have no marks
 }
 
 func (k *keeper) start(s child.Start) (*child.Process, error) {
 	k.mu.Lock()
 	if k.made == nil {
-		t := child.NewTag(k.user)
+		k.tag = child.NewTag(k.user)
 		var err error
-		if k.folder, err = child.NewFolder(os.TempDir(), foldersPrefix, t); err != nil {
+		if k.folder, err = child.NewFolder(os.TempDir(), foldersPrefix, k.tag); err != nil {
 			k.log.Warn().Err(err).Msg("if this host is killed, the next one will not find what its game servers have started")
 		}
-		k.made = child.NewKeeper(t)
+		k.made = child.NewKeeper(k.tag)
 		go k.made.Run()
 	}
 	made := k.made
 	k.mu.Unlock()
-	return made.Start(s)
+	p, err := made.Start(s)
+	if err == nil && !p.Marked() {
+		k.unmarked.Do(func() {
+			k.log.Warn().Msg("game servers cannot be marked in this container, so what they start in other process groups may outlive them: start it with CAP_SYS_RESOURCE, or map all group ids into it")
+		})
+	}
+	return p, err
 }
 
 // stop must be called when all processes have ended.
 func (k *keeper) stop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.made != nil {
-		k.made.Stop()
+	if k.made == nil {
+		return
 	}
-	if k.folder != nil {
+	k.made.Stop()
+	if all := child.KillMarked(k.tag, 0); all && k.folder != nil { // otherwise the next host finds what is left
 		k.folder.Remove()
 	}
 }

@@ -99,11 +99,15 @@ func boxed(id string) messages.ProcessID {
 }
 
 func newOwner(t *testing.T, authorize func() error) *owner {
+	return newOwnerAt(t, pace{close: 100 * time.Millisecond, retry: 10 * time.Millisecond}, authorize)
+}
+
+func newOwnerAt(t *testing.T, at pace, authorize func() error) *owner {
 	if Supported() != nil {
 		t.Skip("no game servers are started on this system")
 	}
 	o := &owner{T: t, news: make(chan struct{}, 1)}
-	o.Launcher = New(Options{
+	o.Launcher = newLauncher(Options{
 		Log: zerolog.New(&hostLog{&o.log}).Level(zerolog.DebugLevel), Counters: new(counters.Set), Compute: "box",
 		Authorize: func(_ context.Context, f messages.FleetID, location, compute string) (Access, error) {
 			if authorize != nil {
@@ -122,7 +126,7 @@ func newOwner(t *testing.T, authorize func() error) *owner {
 			default:
 			}
 		},
-	})
+	}, at)
 	t.Cleanup(o.Close)
 	return o
 }
@@ -200,7 +204,7 @@ func TestACrashIsShownWithItsLastLines(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	next[Fails](o)
-	second := next[Event](o) // after a second
+	second := next[Event](o) // after a pause
 	if second.Text == "" {
 		t.Errorf("%+v", second)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// retryMin and retryMax are the first and the longest pause before the next start after a failure.
+	// retryMin (pool.pause) and retryMax are the first and the longest pause before the next start after a failure.
 	retryMin = time.Second
 	retryMax = 5 * time.Minute
 	// soon is how soon after its start the end of a process is a failure even if it was ready: a crash, or an end without
@@ -97,15 +97,16 @@ type pool struct {
 	newID  func() string
 	ports  *ports
 	want   int
-	proven bool      // a process has been ready
-	failed int       // failures since a process last hosted or lived for soon
-	retry  time.Time // nothing is started before
-	dry    bool      // it was said that there is no port
+	proven bool          // a process has been ready
+	failed int           // failures since a process last hosted or lived for soon
+	pause  time.Duration // after the first failure
+	retry  time.Time     // nothing is started before
+	dry    bool          // it was said that there is no port
 	all    map[string]*process
 }
 
 func newPool(newID func() string, p *ports) *pool {
-	return &pool{newID: newID, ports: p, all: make(map[string]*process)}
+	return &pool{newID: newID, ports: p, pause: retryMin, all: make(map[string]*process)}
 }
 
 // idle reports whether the pool may be forgotten: it has no processes, wants none, and has nothing to remember.
@@ -203,7 +204,7 @@ func (p *pool) fail(now time.Time) (do []action) {
 
 func (p *pool) backOff(now time.Time) {
 	p.failed++
-	p.retry = now.Add(min(retryMin<<min(p.failed-1, 20), retryMax))
+	p.retry = now.Add(min(p.pause<<min(p.failed-1, 20), retryMax))
 }
 
 // works says that the executable does: what failed before does not count.

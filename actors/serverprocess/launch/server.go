@@ -189,6 +189,7 @@ func (c *server) live(cmd *exec.Cmd, user child.User) exit {
 		reading.Go(func() { lines.Run(near[i]) })
 	}
 	why, first := c.watch(p)
+	group.kill()
 	how := p.Bury()
 	for _, f := range near {
 		_ = f.SetReadDeadline(time.Now().Add(drainTime))

@@ -16,7 +16,7 @@ var kernelParts = map[string]string{
 	"actors/script/js/modules/compare_test.go":            "Node.js says what its modules do",
 	"actors/script/node/limits_test.go":                   "Node.js, and what a script starts there",
 	"actors/child/ends_linux_test.go":                     "SIGKILL, threads and limits of processes",
-"actors/child/sys_linux_test.go":                      "marks and reaping of processes",
+	"actors/child/sys_linux_test.go":                      "marks and reaping of processes",
 	"actors/serverprocess/launch/ends_linux_test.go":      "SIGKILL of a host, and what its game servers leave",
 	"actors/serverprocess/launch/launcher_test.go":        "processes, their environment, signals and output",
 	"actors/store/kill_test.go":                           "SIGKILL of a process that writes",
