@@ -93,21 +93,30 @@ func (gs *games) onUnpacked(m builds.Unpacked) {
 	}
 }
 
+// unable returns why this host cannot run a fleet of a build, as a fleet event. It returns "" if it can, or may be able to
+// when the build is unpacked.
+func (gs *games) unable(f *messages.Fleet) (code, why string) {
+	rules := gs.o.BuildRules
+	ports := rules.Allow(f.Ports)
+	switch s := gs.builds.of[f.BuildID]; {
+	case rules.FleetsRefused != "":
+		return catalog.EventGeneric, rules.FleetsRefused
+	case ports != nil:
+		return catalog.EventGeneric, ports.Error()
+	case s != nil && s.failed != "":
+		return eventNoBuild, "the build is not on a host: " + s.failed
+	case gs.builds.folder == nil:
+		return eventNoBuild, "a host has no folder for builds (builds.storage)"
+	}
+	return "", ""
+}
+
 // tellUnable says why this host cannot run a fleet of a build, if it cannot.
 func (gs *games) tellUnable(f *messages.Fleet) {
-	code, why := "", ""
-	switch s := gs.builds.of[f.BuildID]; {
-	case gs.o.BuildRules.FleetsRefused != "":
-		code, why = catalog.EventGeneric, gs.o.BuildRules.FleetsRefused
-	case s != nil && s.failed != "":
-		code, why = eventNoBuild, "the build is not on a host: "+s.failed
-	case gs.builds.folder == nil:
-		code, why = eventNoBuild, "a host has no folder for builds (builds.storage)"
-	default:
-		return
+	if code, why := gs.unable(f); code != "" {
+		gs.catalog.FleetEvent(f.ID, code, why)
+		gs.catalog.FleetFails(f.ID)
 	}
-	gs.catalog.FleetEvent(f.ID, code, why)
-	gs.catalog.FleetFails(f.ID)
 }
 
 // gameServer returns what this host starts for a fleet with a Server, or nil if it cannot, or cannot yet.
@@ -115,7 +124,8 @@ func (gs *games) gameServer(f *messages.Fleet) *messages.GameServer {
 	if f.BuildID == "" {
 		return f.Server
 	}
-	if s := gs.builds.of[f.BuildID]; s == nil || !s.unpacked || gs.o.BuildRules.FleetsRefused != "" {
+	code, _ := gs.unable(f)
+	if s := gs.builds.of[f.BuildID]; s == nil || !s.unpacked || code != "" {
 		return nil
 	}
 	gs.builds.runs[f.ID] = f.BuildID

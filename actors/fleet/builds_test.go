@@ -168,3 +168,20 @@ func TestFleetsOfBuildsThatAHostCannotRun(t *testing.T) {
 		b.inError(id, "FLEET_BINARY_DOWNLOAD_FAILED", "no folder for builds")
 	})
 }
+
+// An operator may take ports away that fleets of builds have: for a listener, or a game server of the configuration.
+func TestFleetsOfBuildsWithPortsThatAreNotAllowedAnyMore(t *testing.T) {
+	building(t, func(b *builder) {
+		b.options.BuildRules = catalog.BuildRules{PortFrom: 7000, PortTo: 7999}
+		b.restart()
+		b.settled()
+		one := b.create("arena")
+		f := assert.Value(request[*messages.Fleet](b.host, messages.CreateFleet{
+			BuildID: one.ID, Locations: []string{"eu-test-1"}, LaunchPath: "/local/game/server", Ports: []messages.Port{{From: 7000, To: 7009, Range: "::/0", Protocol: "UDP"}},
+		}))(b)
+		b.options.BuildRules.PortFrom = 7001
+		b.restart()
+		b.settled()
+		b.inError(f.ID, "GENERIC_EVENT", "its operator allows 7001 to 7999")
+	})
+}

@@ -211,49 +211,24 @@ func (c *Catalog) serveBuild(r *messages.Fleet) (err error) {
 	first := r.Runtime.Processes[0]
 	for _, p := range r.Runtime.Processes[1:] {
 		if p.LaunchPath != first.LaunchPath || p.Parameters != first.Parameters {
-			return messages.Errorf(messages.InvalidRequest, "all ServerProcesses of a fleet of this host must have the same LaunchPath and Parameters: create another fleet for %s", p.LaunchPath)
+			return messages.Errorf(messages.InvalidRequest, "all ServerProcesses of a fleet of a build must have the same LaunchPath and Parameters: create another fleet of the build for %s %s", p.LaunchPath, p.Parameters)
 		}
 	}
 	if s.Path, err = inBuild(first.LaunchPath); err != nil {
 		return err
 	}
 	s.Args = arguments(first.Parameters)
-	if s.PortFrom, s.PortTo, err = c.buildPorts(r); err != nil {
+	if err := c.o.Builds.Allow(r.Ports); err != nil {
 		return err
+	}
+	if len(r.Ports) > 0 {
+		s.PortFrom, s.PortTo = r.Ports[0].From, r.Ports[0].To
 	}
 	if s.PortFrom == 0 && strings.Contains(first.Parameters, "{port}") {
 		return messages.Errorf(messages.InvalidRequest, "Parameters has {port}, so the fleet needs EC2InboundPermissions: its processes get those ports")
 	}
 	r.Server = s
 	return EnoughPorts(r)
-}
-
-// buildPorts returns the ports of the processes of a fleet of a build: those of its first port range.
-func (c *Catalog) buildPorts(r *messages.Fleet) (from, to int, err error) {
-	if len(r.Ports) == 0 {
-		return 0, 0, nil
-	}
-	rules := c.o.Builds
-	for _, p := range r.Ports {
-		switch {
-		case rules.PortFrom == 0:
-			return 0, 0, messages.Errorf(messages.InvalidRequest, "EC2InboundPermissions are not available: the operator of this host sets builds.ports")
-		case p.From < rules.PortFrom || p.To > rules.PortTo:
-			return 0, 0, messages.Errorf(messages.InvalidRequest, "EC2InboundPermissions has ports %d to %d; its operator allows %d to %d (builds.ports)",
-				p.From, p.To, rules.PortFrom, rules.PortTo)
-		}
-	}
-	from, to = r.Ports[0].From, r.Ports[0].To
-	for id, f := range c.fleets {
-		s, status := f.record.Server, f.record.Status
-		if id == r.ID || s == nil || s.PortFrom == 0 || status == messages.FleetTerminated {
-			continue
-		}
-		if from <= s.PortTo && to >= s.PortFrom {
-			return 0, 0, messages.Errorf(messages.InvalidRequest, "fleet %s has ports %d to %d of the same machines: choose others than %d to %d", id, s.PortFrom, s.PortTo, from, to)
-		}
-	}
-	return from, to, nil
 }
 
 const windowsRoot = "C:/game/" // folder of a build on the original's Windows

@@ -100,10 +100,11 @@ type Catalog struct {
 	aliases   map[messages.AliasID]*messages.Alias
 	scripts   map[messages.ScriptID]*script
 	builds    map[messages.BuildID]*messages.Build
-	locations map[string]messages.Location    // configured and custom locations
-	computes  map[string]*messages.Compute    // by computeID
-	issued    map[string]messages.ComputeAuth // newest token of computes, in the clear; only since the start
-	deleted   []*fleet                        // TERMINATED fleets, in the order in which they ended
+	locations map[string]messages.Location         // configured and custom locations
+	computes  map[string]*messages.Compute         // by computeID
+	issued    map[string]messages.ComputeAuth      // newest token of computes, in the clear; only since the start
+	claimed   map[messages.FleetID][]messages.Port // ports of fleets of builds that are being stored
+	deleted   []*fleet                             // TERMINATED fleets, in the order in which they ended
 	creators  creators
 	unread    store.Unread
 	ledger    *ledger.Ledger
@@ -135,7 +136,7 @@ func newCatalog(o Options, shared bool) (*Catalog, error) {
 		shared: shared,
 		o:      o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
 		scripts: make(map[messages.ScriptID]*script), builds: make(map[messages.BuildID]*messages.Build), locations: make(map[string]messages.Location),
-		computes: make(map[string]*messages.Compute), issued: make(map[string]messages.ComputeAuth),
+		computes: make(map[string]*messages.Compute), issued: make(map[string]messages.ComputeAuth), claimed: make(map[messages.FleetID][]messages.Port),
 	}
 	c.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &c.storeLog, Stopped: unavailable(),

@@ -47,8 +47,13 @@ func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.
 			f.events.add(c.context.Now(), EventCreated, "the fleet was created")
 			f.events.add(c.context.Now(), eventStatePrefix+f.record.Status.String(), "the fleet is ACTIVE: computes may register")
 		}
+		release, err := c.claimPorts(f.record, q.Ports, q.Ports)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
 		made = f.record
-		return ledger.Entry{Changes: []store.Change{f.put()}, Claim: ledger.Claim{Count: 1}, Apply: func() {
+		return ledger.Entry{Changes: []store.Change{f.put()}, Claim: ledger.Claim{Count: 1}, Refused: release, Apply: func() {
+			release()
 			c.fleets[id] = f
 			c.context.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Str("build_id", string(f.record.BuildID)).Msg("fleet created")
 			if q.Anywhere {
@@ -90,10 +95,10 @@ func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet,
 
 // fleetChange is a change of a fleet's record and possibly its events. set may be called twice, because the fleet may
 // get another status or other events while the change is being stored, and these must not be lost. then is called after
-// the change; it may be nil.
+// the change, and refused if the store refuses it; they may be nil.
 type fleetChange struct {
-	set  func(*messages.Fleet, *events)
-	then func()
+	set           func(*messages.Fleet, *events)
+	then, refused func()
 }
 
 // changeFleet makes the change that decide returns and then replies. It returns an error if the fleet is DELETING or
@@ -119,7 +124,7 @@ func (c *Catalog) fleetAs(f *fleet, change fleetChange, changed **messages.Fleet
 	now, saying := *was, slices.Clone(f.events)
 	change.set(&now, &saying)
 	put := store.Put(store.Fleet, string(now.ID), fleetRecord{now, saying, f.configured})
-	return ledger.Entry{Changes: []store.Change{put}, Apply: func() {
+	return ledger.Entry{Changes: []store.Change{put}, Refused: change.refused, Apply: func() {
 		if f.record == was && slices.Equal(f.events, said) {
 			c.setRecord(f, &now)
 			f.events = saying
@@ -327,7 +332,11 @@ func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.
 			err = c.serveBuild(&n)
 			server = n.Server
 		}
-		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Ports, n.Server = ports, server }}, err
+		if err != nil {
+			return fleetChange{}, err
+		}
+		release, err := c.claimPorts(f.record, ports, m.Request.Add)
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Ports, n.Server = ports, server }, then: release, refused: release}, err
 	})
 }
 
