@@ -23,7 +23,8 @@ import (
 
 // builds checks the settings of builds. Nobody but the operator decides that programs of others run on the machine, and
 // they never run as a user that could change the host.
-func (v *checks) builds(b *Builds) {
+func (v *checks) builds(c *Config) {
+	b := &c.Builds
 	if b.Storage != "" {
 		info, err := os.Stat(b.Storage)
 		switch {
@@ -50,6 +51,11 @@ func (v *checks) builds(b *Builds) {
 	if o, err := ownerOf(b.User); err == nil {
 		v.that("builds.user", o.UID != 0, "must not be root")
 		v.that("builds.user", int(o.UID) != os.Geteuid(), "must be another user than that of the host, whose keys and store it could read")
+		for i, f := range c.Fleets {
+			other, err := ownerOf(f.Server.User)
+			v.that("builds.user", err != nil || other.UID != o.UID, fmt.Sprintf("must be another user than that of fleets[%d].server: it could end those processes", i))
+		}
+		v.that("builds.user", int64(o.UID) != int64(c.Script.Node.UID), "must be another user than script.node.uid: it could end those processes")
 	}
 }
 

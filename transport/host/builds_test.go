@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,6 +53,48 @@ func TestBuildsAreChecked(t *testing.T) {
 	c.Builds = Builds{Storage: storage, AllowUploaded: true, User: own.Username, UnpackedMax: 1 << 20}
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "builds.user: must be another user than that of the host") {
 		t.Error(err)
+	}
+}
+
+// Processes of one user can end each other, so the programs of callers share none with others of the host.
+func TestTheUserOfBuildsIsNobodyElses(t *testing.T) {
+	other, err := user.Lookup("nobody")
+	if err != nil {
+		t.Skip(err)
+	}
+	uid, err := strconv.Atoi(other.Uid)
+	if err != nil {
+		t.Skip(err)
+	}
+	for want, change := range map[string]func(*Config){
+		"builds.user: must be another user than that of fleets[0].server": func(c *Config) { c.Fleets[0].Server.User = "nobody" },
+		"that of fleets[0].server: it could end":                          func(c *Config) { c.Fleets[0].Server.User = other.Uid },
+		"builds.user: must be another user than script.node.uid":          func(c *Config) { c.Script.Node.UID = uid },
+	} {
+		c := withServer(t)
+		c.Builds = Builds{Storage: t.TempDir(), AllowUploaded: true, User: "nobody", UnpackedMax: 1 << 20}
+		if err := c.Validate(); err != nil && strings.Contains(err.Error(), "another user") {
+			t.Fatal(err)
+		}
+		change(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func TestThePortsOfBuildsAreNobodyElses(t *testing.T) {
+	for ports, want := range map[string]string{
+		"7700-7776":   "",
+		"7700-7777":   "builds.ports: has ports of fleets[0].server.ports as well",
+		"8000-8100":   "builds.ports: has ports of api.addr as well",
+		"33450-33460": "builds.ports: has ports of fast.portsFrom as well",
+	} {
+		c := withServer(t)
+		c.Builds.Ports = ports
+		if err := c.Validate(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", ports, err)
+		}
 	}
 }
 

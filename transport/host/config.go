@@ -242,8 +242,8 @@ type GameServer struct {
 	Ports string `config:"ports"`
 	// Processes is the number of processes in each location of the fleet, and so the number of its game sessions.
 	Processes int `config:"processes"`
-	// User is the name or number of the user that runs the processes; the host must run as root then. Empty: the
-	// host's own user.
+	// User is the name or number of the user that runs the processes, which gain no privileges (no sudo); the host must
+	// run as root then. Empty: the host's own user.
 	User string `config:"user"`
 	// MemoryMax is the maximum bytes of memory of a process and all that it starts; 0: no limit.
 	MemoryMax int `config:"memoryMax"`
@@ -299,10 +299,12 @@ type Builds struct {
 	// this machine, as User.
 	AllowUploaded bool `config:"allowUploaded"`
 	// User is the name or number of the user that runs them; the host must run as root for that. It must be neither root
-	// nor the host's own user. After a change, all builds are unpacked again.
+	// nor the host's own user, and run neither the server of a fleet nor scripts (script.node.uid). After a change, all
+	// builds are unpacked again.
 	User string `config:"user"`
-	// Ports is a range such as 7800-7999, from which the fleets may choose their EC2InboundPermissions. If it is empty,
-	// they have none, and the executables choose their ports.
+	// Ports is a range such as 7800-7999, from which the fleets may choose their EC2InboundPermissions. Neither a listener
+	// nor the server of another fleet may have ports of it. If it is empty, they have none, and the executables choose
+	// their ports.
 	Ports       string `config:"ports"`
 	MemoryMax   int    `config:"memoryMax"`   // maximum bytes of memory of a process and all that it starts; 0: no limit
 	UnpackedMax int    `config:"unpackedMax"` // maximum bytes of all files of a build. All builds on a host may have 25 times as many, and so may all uploads

@@ -53,17 +53,13 @@ func (s *GameServer) record() *messages.GameServer {
 
 // gameServers checks the game servers of fleets. Whether an executable runs is seen when it is started.
 func (v *checks) gameServers(c *Config) {
-	type ports struct {
-		key      string
-		from, to int
-	}
-	var taken []ports
-	tcp, udp := c.listening()
-	for _, l := range slices.Concat(tcp, udp, []keyedAddr{{"serverSDK.addr", c.ServerSDK.Addr}}) {
-		_, text, _ := net.SplitHostPort(l.addr)
-		if port, err := strconv.Atoi(text); err == nil {
-			taken = append(taken, ports{l.key, port, port})
+	taken := c.listenerPorts()
+	own := func(key string, from, to int) {
+		want := []catalog.PortRange{{Of: key, From: from, To: to}}
+		if had, _, shared := catalog.SharedPorts(taken, want); shared {
+			v.that(key, false, "has ports of "+had.Of+" as well")
 		}
+		taken = append(taken, want...)
 	}
 	records := c.fleetRecords(time.Time{})
 	for i, f := range c.Fleets {
@@ -102,11 +98,26 @@ func (v *checks) gameServers(c *Config) {
 			continue
 		}
 		v.err(key+".ports", catalog.EnoughPorts(records[i]))
-		for _, o := range taken {
-			v.that(key+".ports", to < o.from || from > o.to, "has ports of "+o.key+" as well")
-		}
-		taken = append(taken, ports{key + ".ports", from, to})
+		own(key+".ports", from, to)
 	}
+	if from, to, ok := portRange(c.Builds.Ports); ok && from > 0 {
+		own("builds.ports", from, to)
+	}
+}
+
+// listenerPorts returns the ports of all listeners of the host that are configured.
+func (c *Config) listenerPorts() (all []catalog.PortRange) {
+	tcp, udp := c.listening()
+	for _, l := range slices.Concat(tcp, udp, []keyedAddr{{"serverSDK.addr", c.ServerSDK.Addr}}) {
+		_, text, _ := net.SplitHostPort(l.addr)
+		if port, err := strconv.Atoi(text); err == nil && port > 0 {
+			all = append(all, catalog.PortRange{Of: l.key, From: port, To: port})
+		}
+	}
+	if c.Fast.Enabled {
+		all = append(all, catalog.PortRange{Of: "fast.portsFrom", From: c.Fast.PortsFrom, To: c.Fast.PortsTo})
+	}
+	return all
 }
 
 // launching returns how this host starts game servers.

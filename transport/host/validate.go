@@ -73,7 +73,7 @@ func (c *Config) Validate() error {
 	v.events(&c.Events)
 	v.scripts(c)
 	v.gameServers(c)
-	v.builds(&c.Builds)
+	v.builds(c)
 	return errors.Join(v...)
 }
 
