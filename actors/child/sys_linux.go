@@ -242,8 +242,9 @@ func KillMarked(t Tag, serial int) bool {
 }
 
 // EndMarked ends what a host that was killed has left of the children of t's Keeper: by SIGTERM, and by SIGKILL after
-// grace or the end of ctx. It returns how many processes there were, soon after their end.
-func EndMarked(ctx context.Context, t Tag, grace time.Duration) int {
+// grace or the end of ctx. It returns how many processes there were, soon after their end. all is false if some may still
+// be there.
+func EndMarked(ctx context.Context, t Tag, grace time.Duration) (n int, all bool) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	first := slices.Collect(t.search(0).all())
@@ -259,13 +260,13 @@ func EndMarked(ctx context.Context, t Tag, grace time.Duration) int {
 		KillMarked(t, 0)
 		for range 20 { // the kernel needs a moment to free their memory and ports
 			if !t.search(0).any() {
-				break
+				return len(first), true
 			}
 			time.Sleep(restInterval)
 		}
-		break
+		return len(first), false
 	}
-	return len(first)
+	return len(first), true
 }
 
 // rest is what a child has started and left behind. The child itself is a zombie.

@@ -25,8 +25,8 @@ func (Tag) marks(int, int) bool { return true }
 // KillMarked and EndMarked do nothing on this system.
 func KillMarked(Tag, int) bool { return true }
 
-// EndMarked returns 0.
-func EndMarked(context.Context, Tag, time.Duration) int { return 0 }
+// EndMarked finds nothing.
+func EndMarked(context.Context, Tag, time.Duration) (int, bool) { return 0, true }
 
 type rest struct {
 	tag           Tag

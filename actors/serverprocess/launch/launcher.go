@@ -125,10 +125,13 @@ func (l *Launcher) sweep() {
 	var all sync.WaitGroup
 	for _, left := range child.LeftFolders(os.TempDir(), foldersPrefix) {
 		all.Go(func() {
-			if n := child.EndMarked(l.ctx, left.Tag, l.pace.close); n > 0 {
-				l.o.Log.Warn().Int("processes", n).Msg("processes of an earlier host, which was killed, were still there and are ended")
+			n, all := child.EndMarked(l.ctx, left.Tag, l.pace.close)
+			if n > 0 {
+				l.o.Log.Warn().Int("processes", n).Bool("all", all).Msg("processes of an earlier host, which was killed, were still there and are ended")
 			}
-			left.Remove()
+			if all { // otherwise the next host looks for the rest
+				left.Remove()
+			}
 		})
 	}
 	all.Wait()
