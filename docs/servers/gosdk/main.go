@@ -23,7 +23,9 @@ import (
 type game struct {
 	mu      sync.Mutex
 	session model.GameSession
-	players map[net.Conn]string // their player session ids
+	players map[net.Conn]bool
+	here    int  // players, and those whose player sessions are being accepted
+	played  bool // there was a player
 	end     func()
 }
 
@@ -86,19 +88,20 @@ func (g *game) fill() string {
 	return fmt.Sprint(r.TicketID, " ", err)
 }
 
-// play runs the game for one player. The game is over when the last one leaves.
+// play runs the game for one player.
 func (g *game) play(conn net.Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
 	lines.Scan()
 	id := lines.Text()
+	g.change(func() { g.here++ })
+	defer g.change(func() { g.here-- })
 	if err := server.AcceptPlayerSession(id); err != nil {
 		tell(conn, err)
 		return
 	}
-	g.mu.Lock()
-	g.players[conn] = id
-	g.mu.Unlock()
+	g.change(func() { g.players[conn], g.played = true, true })
+	defer g.change(func() { delete(g.players, conn) })
 	g.say(id, "joined")
 	for lines.Scan() && lines.Text() != "" {
 		switch line := lines.Text(); line {
@@ -113,9 +116,13 @@ func (g *game) play(conn net.Conn) {
 		}
 	}
 	log.Println(id, "left:", server.RemovePlayerSession(id))
+}
+
+// change changes who is here. The game is over when the last player has left.
+func (g *game) change(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if delete(g.players, conn); len(g.players) == 0 {
+	if f(); g.here == 0 && g.played {
 		g.end()
 	}
 }
@@ -123,10 +130,13 @@ func (g *game) play(conn net.Conn) {
 func main() {
 	port := cmp.Or(os.Getenv("PORT"), "7777") // Troupe sets it if it starts this server
 	over := make(chan struct{})
-	g := &game{players: map[net.Conn]string{}, end: sync.OnceFunc(func() { close(over) })}
+	g := &game{players: map[net.Conn]bool{}, end: sync.OnceFunc(func() { close(over) })}
 	players, err := net.Listen("tcp", ":"+port)
 	number, wrong := strconv.Atoi(port)
-	if err = cmp.Or(err, wrong, server.InitSDK(server.ServerParameters{})); err == nil { // the variables GAMELIFT_SDK_... say where to
+	if err = cmp.Or(err, wrong); err == nil {
+		err = server.InitSDK(server.ServerParameters{}) // the variables GAMELIFT_SDK_... say where to
+	}
+	if err == nil {
 		err = server.ProcessReady(server.ProcessParameters{
 			Port:               number,
 			OnStartGameSession: g.start, OnUpdateGameSession: g.update, OnProcessTerminate: g.end, OnHealthCheck: func() bool { return true },
