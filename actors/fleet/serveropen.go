@@ -61,7 +61,7 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 	gs.unlist(p) // its location may have changed
 	p.compute = *compute
 	p.compute.Tokens = nil
-	p.serverConnection = serverConnection{link: link, signature: q.Signature, tokenEnds: ends}
+	p.serverConnection = serverConnection{link: link, signature: q.Signature, renewAt: renewal(id, ends, now)}
 	gs.settle(p)
 	return nil
 }

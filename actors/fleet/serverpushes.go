@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -153,10 +154,10 @@ func (p *server) refreshAt() time.Time {
 	switch {
 	case p.link == nil || !p.heard || p.refreshes >= refreshesMax:
 		return time.Time{}
-	case p.refreshes == 0 && p.tokenEnds.IsZero():
+	case p.refreshes == 0 && p.renewAt.IsZero():
 		return p.spaced
 	case p.refreshes == 0:
-		return p.tokenEnds.Add(-refreshBefore)
+		return p.renewAt
 	}
 	at := p.refreshed.Add(refreshAgain)
 	if t := p.answered.Add(refreshHeard); !p.answered.IsZero() && t.Before(at) {
@@ -166,6 +167,22 @@ func (p *server) refreshAt() time.Time {
 		at = soonest
 	}
 	return at
+}
+
+// renewal returns when a process that has just connected should get another token than its own. The processes of a compute
+// have one token, and would connect again in the same moment if their ids did not spread them.
+func renewal(id messages.ProcessID, ends, now time.Time) time.Time {
+	if ends.IsZero() {
+		return ends
+	}
+	last := ends.Add(-refreshBefore)
+	spread := min(refreshSpread, last.Sub(now)) // a process may connect with an old token
+	if spread <= 0 {
+		return last
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id.Compute + "/" + id.Name))
+	return last.Add(-time.Duration(h.Sum64() % uint64(spread)))
 }
 
 // wakeAt sets the timer of a process. A timer that fires too early does no harm, so it is only moved forward.

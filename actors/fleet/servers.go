@@ -24,9 +24,11 @@ const (
 	laterPush = time.Second
 	// pushWaitMax limits how long a push waits because the process gets answers all the time.
 	pushWaitMax = time.Second
-	// A process gets a new token refreshBefore the end of its own. A push of it is repeated after refreshAgain, or
-	// refreshHeard after a request on the old connection, at most refreshesMax times, and never within refreshMin.
+	// A process gets a new token refreshBefore the end of its own, or up to refreshSpread earlier (renewal). A push of it is
+	// repeated after refreshAgain, or refreshHeard after a request on the old connection, at most refreshesMax times, and never
+	// within refreshMin.
 	refreshBefore = 20 * time.Minute
+	refreshSpread = 10 * time.Minute
 	refreshAgain  = 300 * time.Second
 	refreshHeard  = 5 * time.Second
 	refreshMin    = 30 * time.Second
@@ -69,7 +71,7 @@ type serverConnection struct {
 
 	// Refresh of its token.
 	signature string    // with which it connected; empty with a token
-	tokenEnds time.Time // zero with a signature
+	renewAt   time.Time // when it should get another token; zero with a signature: at once
 	refreshed time.Time // the last push of RefreshConnection
 	refreshes int
 	answered  time.Time // the first request since then
