@@ -223,3 +223,48 @@ func TestADrainWaitsForLaunchedProcesses(t *testing.T) {
 		}
 	})
 }
+
+// A machine with many processes crashes. Those that it starts again are there at once, beside those that are not dead yet, unless
+// they have game sessions. Who crashes all the time has twice as many at most.
+func TestAComputeComesBackAfterACrash(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		port := 8000
+		begin := func(name string, n int) (all []*process) {
+			for i := range n {
+				q, open := h.another("c", fmt.Sprint(name, i))
+				q.must(open)
+				port++
+				q.must(messages.ActivateProcess{Port: port})
+				all = append(all, q)
+			}
+			return all
+		}
+		first := begin("first", 999)
+		more, open := h.another("c", "more")
+		more.refused(429, open)
+		p.must(messages.CloseProcess{})
+		more.refused(429, open) // its game session lives
+		for _, q := range first {
+			q.must(messages.CloseProcess{})
+		}
+		second := begin("second", 999)
+		more.refused(429, open)
+		first[0].must(open) // it was there before (D-404)
+		for _, q := range second[:500] {
+			q.must(messages.CloseProcess{})
+		}
+		more.must(open) // 2,000 together
+		another, _ := h.another("c", "another")
+		another.refused(429, open)
+		stagetest.Pass(211 * time.Second) // the others are dead
+		if s := h.game(g.ID).Status; s != messages.GameSessionTerminated {
+			t.Error(s)
+		}
+		if n := h.counters().Servers.Total(); n != 1 {
+			t.Errorf("%d processes", n)
+		}
+		begin("third", 999)
+		another.refused(429, open)
+	})
+}

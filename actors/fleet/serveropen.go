@@ -15,9 +15,12 @@ import (
 const (
 	// serversMax limits the processes of this host that have not ended.
 	serversMax = 50_000
-	// computeServersMax limits those of one compute, so that who has its token keeps out no process of others. GameLift's
-	// instances run 50. Those that this host starts have a limit of their own (fleets[].server.processes).
+	// computeServersMax limits those of one compute that are connected or have a game session, and computeRecordsMax all of
+	// them, so that who has its token keeps out no process of others. Between the two are those of a machine that has crashed,
+	// until they are dead. GameLift's instances run 50. Those that this host starts have a limit of their own
+	// (fleets[].server.processes).
 	computeServersMax = 1000
+	computeRecordsMax = 2 * computeServersMax
 	// usedUpMax limits the ids of ended processes that are kept, so that nobody uses them again. The oldest of the compute
 	// with the most are dropped, usedUpDrop at a time at most.
 	usedUpMax  = 50_000
@@ -103,7 +106,7 @@ func (gs *games) admitServer(id messages.ProcessID, compute *messages.Compute, q
 	case p != nil:
 	case gs.drain.on:
 		return ends, counters.ServerDraining, messages.RefuseProcess(503, "The host is shutting down.")
-	case !compute.Host && gs.servers.perCompute[computeOf(id)] >= computeServersMax:
+	case !compute.Host && gs.servers.perCompute[computeOf(id)].full():
 		return ends, counters.ServerComputeFull, messages.RefuseProcess(429, "The compute has %d processes already.", computeServersMax)
 	case len(gs.servers.of) >= serversMax:
 		return ends, counters.ServerHostFull, messages.RefuseProcess(503, "There are %d processes already.", serversMax)
@@ -122,18 +125,41 @@ func tokenEnds(c *messages.Compute, hash string, now time.Time) (ends time.Time)
 	return ends
 }
 
+// computeUse counts the processes of a compute that have not ended.
+type computeUse struct {
+	all    int
+	active int // those that are connected, or have a game session
+}
+
+func (u computeUse) full() bool { return u.active >= computeServersMax || u.all >= computeRecordsMax }
+
 func (s *servers) add(p *server) {
 	s.of[p.id] = p
-	s.perCompute[computeOf(p.id)]++
+	s.use(p, 1, p.isActive())
 }
 
 func (s *servers) remove(p *server) {
 	delete(s.of, p.id)
+	s.use(p, -1, false)
+}
+
+// use counts a process. all is 1 for a new one, and -1 for one that has ended.
+func (s *servers) use(p *server, all int, active bool) {
 	k := computeOf(p.id)
-	if s.perCompute[k]--; s.perCompute[k] == 0 {
+	u := s.perCompute[k]
+	if u.all += all; active != p.active {
+		if p.active = active; active {
+			u.active++
+		} else {
+			u.active--
+		}
+	}
+	if s.perCompute[k] = u; u.all == 0 {
 		delete(s.perCompute, k)
 	}
 }
+
+func (p *server) isActive() bool { return p.link != nil || p.e != nil }
 
 // forgetServer forgets a process that was never activated and has lost its connection: it may connect with its id again.
 func (gs *games) forgetServer(p *server) {

@@ -53,6 +53,7 @@ type server struct {
 	counted  counters.ServerState
 	changing int  // changes that are becoming durable
 	leaving  bool // TerminateServerProcess is becoming durable
+	active   bool // it counts as active in perCompute
 	stored   serverprocess.Record
 	isStored bool
 
@@ -95,7 +96,7 @@ func (p *server) port() serverPort {
 // servers are the processes of this host.
 type servers struct {
 	of         map[messages.ProcessID]*server // changed by add and remove
-	perCompute map[serverCompute]int          // how many of them are of a compute
+	perCompute map[serverCompute]computeUse
 	free       map[serverPlace][]*server      // may get a game session
 	ports      map[serverPort]*server         // those that are ready or host, by their port
 	launched   map[messages.ProcessID]bool    // those that the Launcher runs, from before their start until after their exit
@@ -109,7 +110,7 @@ type serverDue struct{ p *server }
 
 func newServers() servers {
 	return servers{
-		of: make(map[messages.ProcessID]*server), perCompute: make(map[serverCompute]int), free: make(map[serverPlace][]*server),
+		of: make(map[messages.ProcessID]*server), perCompute: make(map[serverCompute]computeUse), free: make(map[serverPlace][]*server),
 		ports: make(map[serverPort]*server), launched: make(map[messages.ProcessID]bool), ended: newUsedUp(),
 		hosts: make(map[messages.GameSessionID]*server),
 	}
@@ -471,6 +472,7 @@ func (gs *games) settle(p *server) {
 	}
 	gs.tellLauncher(p, false)
 	gs.count(p, p.machine.State)
+	gs.servers.use(p, 0, p.isActive())
 	if p.machine.State != serverprocess.Connected && (!p.isStored || !sameRecord(&p.stored, &p.machine.Record)) && !p.machine.Unstored() {
 		gs.note(p)
 	}
