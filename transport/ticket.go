@@ -135,6 +135,19 @@ func (t *Ticket) LoginRead() {
 	}
 }
 
+// Listen records that the host waits for the peer from now on, so the connection counts as silent since now.
+func (t *Ticket) Listen() {
+	if t == nil {
+		return
+	}
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	if t.state == silent || t.state == answering {
+		t.a.remove(t)
+		t.a.insert(t, silent, t.a.now())
+	}
+}
+
 // LoggedIn ends the admission after a login. It gives one token back to the source's rate.
 func (t *Ticket) LoggedIn() { t.leave(true) }
 

@@ -82,7 +82,7 @@ func (h *Host) startAPI(o Options) error {
 	h.ops = ops.New(options)
 	h.console = h.newConsole(o, auth, proxies, logs)
 	h.http = newAPIServer(conns.handler(h.serverSDKPages(builds(c.guard(auth).debugPages(h.console.Mux(h.ops.Mux(h.webPages(&o, c.guard(auth), api))))))))
-	h.http.ConnContext = conns.remember
+	h.http.ConnContext = rememberConn
 	h.http.ErrorLog = listenerLog(o.Log, "api")
 	return nil
 }

@@ -128,7 +128,7 @@ func theReserveIsForProbes(t *testing.T) {
 			<-release
 		}
 	})))
-	server.ConnContext = conns.remember
+	server.ConnContext = rememberConn
 	go server.Serve(conns)
 	defer server.Close()
 	get := func(from, path string) int {
@@ -181,7 +181,7 @@ func theAPIBehindABalancer(t *testing.T) {
 	conns := newAPIConns(ln, transport.Proxies{netip.MustParsePrefix("127.0.0.0/8")})
 	conns.perSource = 1
 	server := newAPIServer(conns.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })))
-	server.ConnContext = conns.remember
+	server.ConnContext = rememberConn
 	go server.Serve(conns)
 	defer server.Close()
 	open := func(header string) (*bufio.Reader, net.Conn) {

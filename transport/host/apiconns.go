@@ -21,28 +21,18 @@ const (
 	apiConnectionsMax          = 1024
 	apiConnectionsPerSourceMax = apiConnectionsMax / 4
 	// connections above the limits: they get answers to health probes, and 503 for all other requests
-	apiReserve = 64
-	// handshakePatience is how long the peer of a connection at the Server SDK's address may take before the connection is
-	// closed for another one. It is within the 2 s that the SDK for C# waits.
-	handshakePatience = time.Second
-	proxyHeaderTime   = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
+	apiReserve      = 64
+	proxyHeaderTime = 5 * time.Second // for a proxy's PROXY protocol header, or the first byte of a request
 )
 
-// apiConns is the listener of the service API, or of the Server SDK's own address. When one address, or the listener
-// as a whole, has too many connections, the host closes the connection that has waited longest for its peer. Such a
-// connection is idle, or its peer is slow to send a request or to read a response. Connections with a request in progress
-// are never closed for this. If there are only such connections, the new connection goes into the reserve.
-//
-// At the Server SDK's address, thousands of processes of one network come back at once after a restart. There patience is set:
-// Accept waits until there is room, and no connection is closed for another one before its peer has had that long.
+// apiConns is the listener of the service API. When one address, or the listener as a whole, has too many connections, the
+// host closes the connection that has waited longest for its peer. Such a connection is idle, or its peer is slow to send a
+// request or to read a response. Connections with a request in progress are never closed for this. If there are only such
+// connections, the new connection goes into the reserve.
 type apiConns struct {
 	net.Listener
 	proxies                     transport.Proxies
 	most, perSource, reserveMax int
-	patience                    time.Duration
-	freed                       chan struct{} // capacity 1: a connection is no longer counted
-	closed                      chan struct{}
-	close                       sync.Once
 
 	mu       sync.Mutex
 	sources  map[netip.Prefix]int
@@ -54,54 +44,7 @@ type apiConns struct {
 
 func newAPIConns(l net.Listener, proxies transport.Proxies) *apiConns {
 	return &apiConns{Listener: l, proxies: proxies, most: apiConnectionsMax, perSource: apiConnectionsPerSourceMax, reserveMax: apiReserve,
-		freed: make(chan struct{}, 1), closed: make(chan struct{}), sources: make(map[netip.Prefix]int)}
-}
-
-// newProcessConns returns the listener of the Server SDK's own address.
-func newProcessConns(l net.Listener, proxies transport.Proxies) *apiConns {
-	c := newAPIConns(l, proxies)
-	c.perSource, c.patience = c.most, handshakePatience
-	return c
-}
-
-// Close implements net.Listener.
-func (l *apiConns) Close() error {
-	l.close.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-// awaitRoom waits until a connection may be admitted. It returns false if the listener is closed.
-func (l *apiConns) awaitRoom() bool {
-	for {
-		wait, full := l.full()
-		if !full {
-			return true
-		}
-		room := time.NewTimer(wait)
-		select {
-		case <-l.freed:
-		case <-room.C:
-		case <-l.closed:
-			room.Stop()
-			return false
-		}
-		room.Stop()
-	}
-}
-
-// full reports whether there is no room for a connection, and after which time that must be asked again.
-func (l *apiConns) full() (wait time.Duration, full bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.patience == 0 || l.open-l.reserved < l.most {
-		return 0, false
-	}
-	first := l.waiting.First()
-	if first == nil { // all are at work, which takes milliseconds
-		return l.patience, true
-	}
-	wait = l.patience - time.Since(first.since)
-	return wait, wait > 0
+		sources: make(map[netip.Prefix]int)}
 }
 
 // Accept implements net.Listener.
@@ -111,14 +54,11 @@ func (l *apiConns) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &apiConn{Conn: nc, l: l}
+		c := &apiConn{l: l}
+		c.Conn = nc
 		addr, _ := netip.ParseAddrPort(nc.RemoteAddr().String())
 		if c.proxied = l.proxies.Has(addr.Addr()); !c.proxied {
 			c.source = transport.SourceOf(addr.Addr())
-		}
-		if !l.awaitRoom() {
-			_ = nc.Close()
-			return nil, net.ErrClosed
 		}
 		if l.admit(c) {
 			return c, nil
@@ -183,10 +123,6 @@ func (l *apiConns) forget(c *apiConn) {
 	if c.reserve {
 		l.reserved--
 	}
-	select {
-	case l.freed <- struct{}{}:
-	default:
-	}
 }
 
 func (l *apiConns) queueOf(c *apiConn) *apiQueue {
@@ -197,13 +133,8 @@ func (l *apiConns) queueOf(c *apiConn) *apiQueue {
 }
 
 type apiConn struct {
-	net.Conn
-	l       *apiConns
-	proxied bool
-	header  sync.Once
-	first   []byte   // bytes that were read ahead; the next Read returns them
-	client  net.Addr // address of the client, from the proxy's header
-	broken  error    // error in the proxy's header
+	headedConn
+	l *apiConns
 
 	// The fields below are guarded by l.mu.
 	source  netip.Prefix
@@ -232,15 +163,10 @@ func (c *apiConn) Close() error {
 
 // Read implements net.Conn.
 func (c *apiConn) Read(b []byte) (int, error) {
-	if c.readHeader(); c.broken != nil {
+	if c.readHeader(c.move); c.broken != nil {
 		return 0, c.broken
 	}
-	if len(c.first) > 0 {
-		n := copy(b, c.first)
-		c.first = c.first[n:]
-		return n, nil
-	}
-	return c.Conn.Read(b)
+	return c.read(b)
 }
 
 // Write implements net.Conn. While it blocks, the host waits for the peer and may close the connection to make room.
@@ -255,18 +181,61 @@ func (c *apiConn) Write(b []byte) (int, error) {
 
 // RemoteAddr implements net.Conn. If a proxy has sent a PROXY protocol header, it returns the address of the
 // proxy's client.
-func (c *apiConn) RemoteAddr() net.Addr {
-	c.readHeader()
+func (c *apiConn) RemoteAddr() net.Addr { return c.remoteAddr(c.move) }
+
+// move counts the connection of a proxy toward the limit of the proxy's client.
+func (c *apiConn) move(client netip.Addr) error {
+	l := c.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.state == apiConnGone {
+		return nil
+	}
+	l.forget(c)
+	c.source, c.state = transport.SourceOf(client), apiConnWaiting
+	if l.sources[c.source] >= l.perSource {
+		victim := l.waiting.longest(c.source)
+		if victim == nil {
+			c.state = apiConnGone
+			return errTooMany
+		}
+		l.cut(victim)
+	}
+	l.count(c)
+	return nil
+}
+
+// headedConn is a connection that begins with a PROXY protocol header if it comes from a proxy.
+type headedConn struct {
+	net.Conn
+	proxied bool
+	header  sync.Once
+	first   []byte   // bytes that were read ahead; the next read returns them
+	client  net.Addr // address of the client, from the proxy's header
+	broken  error    // error in the proxy's header, or of its client
+}
+
+// read is Read behind the header.
+func (c *headedConn) read(b []byte) (int, error) {
+	if len(c.first) > 0 {
+		n := copy(b, c.first)
+		c.first = c.first[n:]
+		return n, nil
+	}
+	return c.Conn.Read(b)
+}
+
+func (c *headedConn) remoteAddr(move func(client netip.Addr) error) net.Addr {
+	c.readHeader(move)
 	if c.client != nil {
 		return c.client
 	}
 	return c.Conn.RemoteAddr()
 }
 
-// readHeader reads the PROXY protocol header if the first byte starts one. No HTTP request and no TLS
-// handshake starts with that byte. With a header, the connection counts toward the limit of the proxy's
-// client. Without a header, it counts toward no client.
-func (c *apiConn) readHeader() {
+// readHeader reads the PROXY protocol header if the first byte starts one, and calls move with the client. No HTTP request and
+// no TLS handshake starts with that byte. Without a header, the connection counts toward no client.
+func (c *headedConn) readHeader(move func(client netip.Addr) error) {
 	if !c.proxied {
 		return
 	}
@@ -279,33 +248,16 @@ func (c *apiConn) readHeader() {
 			_ = c.Conn.Close() // no response: there is no request
 			return
 		}
-		if !addr.IsValid() {
-			return
+		if addr.IsValid() {
+			c.client = net.TCPAddrFromAddrPort(addr)
+			c.broken = move(addr.Addr())
 		}
-		c.client = net.TCPAddrFromAddrPort(addr)
-		l := c.l
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if c.state == apiConnGone {
-			return
-		}
-		l.forget(c)
-		c.source, c.state = transport.SourceOf(addr.Addr()), apiConnWaiting
-		if l.sources[c.source] >= l.perSource {
-			if victim := l.waiting.longest(c.source); victim != nil {
-				l.cut(victim)
-			} else {
-				c.state, c.broken = apiConnGone, errTooMany
-				return
-			}
-		}
-		l.count(c)
 	})
 }
 
 // proxyHeader returns the client address in the PROXY protocol header. It returns the zero value if there is
 // no header.
-func (c *apiConn) proxyHeader() (client netip.AddrPort, err error) {
+func (c *headedConn) proxyHeader() (client netip.AddrPort, err error) {
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(c.Conn, first); err != nil {
 		return client, err
@@ -340,8 +292,8 @@ func (c *apiConn) work(on bool) (before bool) {
 
 type apiConnKey struct{}
 
-// remember is the ConnContext function of the http.Server. It stores the connection in the context.
-func (l *apiConns) remember(ctx context.Context, nc net.Conn) context.Context {
+// rememberConn is the ConnContext function of the http.Servers. It stores the connection in the context.
+func rememberConn(ctx context.Context, nc net.Conn) context.Context {
 	if under, ok := nc.(interface{ NetConn() net.Conn }); ok { // TLS
 		nc = under.NetConn()
 	}

@@ -20,12 +20,12 @@ const serverSDKPath = "/server-sdk"
 func (h *Host) startServerSDK(o Options, scheme, public string, proxies transport.Proxies) (err error) {
 	c := &o.Config
 	url := strings.Replace(scheme, "http", "ws", 1) + "://" + public + serverSDKPath
-	var conns *apiConns
+	var conns *processConns
 	if c.ServerSDK.Addr != "" {
 		if h.sdkAddr, err = o.listen(c.ServerSDK.Addr); err != nil {
 			return fmt.Errorf("host: serverSDK.addr: %w", err)
 		}
-		conns = newProcessConns(h.sdkAddr, proxies)
+		conns = newProcessConns(h.sdkAddr, proxies, h.count)
 		h.sdkAddr = conns
 		if c.API.TLS {
 			h.sdkAddr = tls.NewListener(h.sdkAddr, h.listeners.certs.ServerConfig())
@@ -47,7 +47,7 @@ func (h *Host) startServerSDK(o Options, scheme, public string, proxies transpor
 	})
 	if h.sdkAddr != nil {
 		h.sdkHTTP = newAPIServer(conns.handler(h.sdk))
-		h.sdkHTTP.ConnContext = conns.remember
+		h.sdkHTTP.ConnContext = rememberConn
 		h.sdkHTTP.ErrorLog = listenerLog(o.Log, "server-sdk")
 		h.serving.Go(func() { h.served("server-sdk", h.sdkHTTP.Serve(h.sdkAddr), o.OnFailure) })
 	}
@@ -80,10 +80,13 @@ func (h *Host) serverSDKPages(next http.Handler) http.Handler {
 
 // releaseAPIConn says that a connection is one of a process from now on. The limits of its listener are for handshakes.
 func releaseAPIConn(r *http.Request) {
-	if c, ok := r.Context().Value(apiConnKey{}).(*apiConn); ok {
+	switch c := r.Context().Value(apiConnKey{}).(type) {
+	case *apiConn:
 		c.l.mu.Lock()
 		defer c.l.mu.Unlock()
 		c.l.forget(c)
+	case *processConn:
+		c.accepted(true)
 	}
 }
 

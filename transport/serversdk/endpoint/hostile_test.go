@@ -1,7 +1,9 @@
 package endpoint_test
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -81,6 +83,52 @@ func TestStrangersAtTheOwnAddress(t *testing.T) {
 			p.beat(true)
 		})
 	}
+}
+
+// A stranger who opens ever more connections takes no place from another address: not even for a moment.
+func TestAStrangerWithManyConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, func(o *host.Config) { o.ServerSDK.Addr, o.API.Insecure = "[::]:0", true })
+		u, err := url.Parse(w.Host.Host.Addrs().ServerSDK)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		dial := func(from string) (net.Conn, error) {
+			nc, err := w.Net.DialFrom(ctx, "tcp", from, "[2001:db8::1]:"+u.Port())
+			if err == nil {
+				context.AfterFunc(ctx, func() { nc.Close() })
+			}
+			return nc, err
+		}
+		var strangers sync.WaitGroup
+		for i := range 1100 {
+			strangers.Go(func() {
+				for {
+					nc, err := dial(fmt.Sprintf("2001:db8:1:1::%x", i+1))
+					if err != nil {
+						return
+					}
+					_, _ = io.Copy(io.Discard, nc)
+				}
+			})
+		}
+		time.Sleep(10 * time.Millisecond) // the network tries again at other times
+		for i := range 20 {
+			time.Sleep(100 * time.Millisecond)
+			at := time.Now()
+			nc, err := dial("2001:db8:1:2::1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, status := w.shake(nc, "/", w.query(fmt.Sprint("p", i)))
+			if p == nil || time.Since(at) != 0 {
+				t.Errorf("%d: %d after %v", i, status, time.Since(at))
+			}
+		}
+		cancel()
+		strangers.Wait()
+	})
 }
 
 // All processes of one network come back at once: each handshake is answered, also those for which there is no room at first.
