@@ -58,7 +58,8 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 		p.machine.Open()
 		if p.link != nil {
 			p.link.Supersede()
-			p.former = p.serverConnection
+			p.formers = append(p.formers, p.serverConnection)
+			p.formers = p.formers[max(0, len(p.formers)-formersMax):]
 		}
 	}
 	gs.unlist(p) // its location may have changed
@@ -71,17 +72,24 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 
 // resumeServer makes the connection that was superseded the current one again.
 func (gs *games) resumeServer(p *server, link messages.ProcessLink) error {
+	i := p.former(link)
 	switch {
 	case p.link == link: // it was never superseded
 		return nil
-	case p.link != nil || p.former.link != link:
+	case p.link != nil || i < 0:
 		return messages.RefuseProcess(409, "Another connection of the process is the current one.")
 	}
-	p.serverConnection, p.former = p.former, serverConnection{}
+	p.serverConnection = p.formers[i]
+	p.formers = slices.Delete(p.formers, i, i+1)
 	p.heard = false // what was pushed meanwhile waits for a heartbeat
 	p.machine.Open()
 	gs.settle(p)
 	return nil
+}
+
+// former returns the index of a superseded connection, or -1.
+func (p *server) former(link messages.ProcessLink) int {
+	return slices.IndexFunc(p.formers, func(c serverConnection) bool { return c.link == link })
 }
 
 // admitServer checks a handshake (server-sdk.md 5.1). ends is when its token expires. reason is 0 if it is accepted.
@@ -163,7 +171,7 @@ func (p *server) isActive() bool { return p.link != nil || p.e != nil }
 
 // forgetServer forgets a process that was never activated and has lost its connection: it may connect with its id again.
 func (gs *games) forgetServer(p *server) {
-	if p.link != nil || p.former.link != nil || p.changing > 0 || p.machine.State != serverprocess.Connected || p.compute.Host || gs.servers.of[p.id] != p {
+	if p.link != nil || len(p.formers) > 0 || p.changing > 0 || p.machine.State != serverprocess.Connected || p.compute.Host || gs.servers.of[p.id] != p {
 		return
 	}
 	gs.servers.remove(p)

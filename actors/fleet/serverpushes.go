@@ -85,8 +85,8 @@ func (gs *games) closeServer(p *server, link messages.ProcessLink) {
 	if link == p.link {
 		p.link, p.heard = nil, false
 		p.machine.Close()
-	} else if link == p.former.link {
-		p.former = serverConnection{}
+	} else if i := p.former(link); i >= 0 {
+		p.formers = slices.Delete(p.formers, i, i+1)
 	}
 	p.sent = slices.DeleteFunc(p.sent, func(o push) bool {
 		if o.link != link {

@@ -33,6 +33,9 @@ const (
 	refreshHeard  = 5 * time.Second
 	refreshMin    = 30 * time.Second
 	refreshesMax  = 10
+	// formersMax is the number of superseded connections that may become the current one again. The endpoint drops the newest
+	// of them if there are more.
+	formersMax = 4
 	// pushesMax limits the pushes that wait. There is at most one of each kind but results of backfills; of those the
 	// newest stays.
 	pushesMax = 4
@@ -44,9 +47,9 @@ type server struct {
 	machine *serverprocess.Machine
 	compute messages.Compute // as registered when the process connected, without tokens
 	serverConnection
-	former   serverConnection // the one that the current one has superseded, if it is open
-	e        *entry           // its game session; nil if it has none, or if that has ended
-	place    int              // index in the list of free processes, plus 1; 0 if it is not in it
+	formers  []serverConnection // those that were superseded and are open, oldest first; at most formersMax
+	e        *entry             // its game session; nil if it has none, or if that has ended
+	place    int                // index in the list of free processes, plus 1; 0 if it is not in it
 	wake     *stage.Timer
 	wakes    time.Time           // when wake fires; zero if it is not set
 	told     serverprocess.State // what the Launcher knows
@@ -97,9 +100,9 @@ func (p *server) port() serverPort {
 type servers struct {
 	of         map[messages.ProcessID]*server // changed by add and remove
 	perCompute map[serverCompute]computeUse
-	free       map[serverPlace][]*server      // may get a game session
-	ports      map[serverPort]*server         // those that are ready or host, by their port
-	launched   map[messages.ProcessID]bool    // those that the Launcher runs, from before their start until after their exit
+	free       map[serverPlace][]*server   // may get a game session
+	ports      map[serverPort]*server      // those that are ready or host, by their port
+	launched   map[messages.ProcessID]bool // those that the Launcher runs, from before their start until after their exit
 	ended      usedUp
 	unread     store.Unread
 	hosts      map[messages.GameSessionID]*server // of restored records, until the start

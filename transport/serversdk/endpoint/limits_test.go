@@ -204,6 +204,15 @@ func TestGivenUpHandshake(t *testing.T) {
 			time.Sleep(3 * time.Second)
 		}
 		time.Sleep(time.Minute)
+		var given []*process
+		for range 3 { // the end of each is seen after the beginning of the next
+			given = append(given, w.connect("p", "sdkLanguage", "CSharp"))
+		}
+		for _, q := range given {
+			q.nc.Close()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
 		p.beat(true)
 		p.call(200, "DescribePlayerSessions", of(g.ID))
 		time.Sleep(time.Second)
