@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,6 +86,7 @@ type conn struct {
 	waiting *time.Timer // for the pong of the next push; nil if none is missing
 	probing *time.Timer // for the pong of probe; nil if none is missing
 	pushed  uint32      // number of the last push
+	written uint32      // number of the last push that is written
 	arrived uint32      // number of the last push whose pong has come
 }
 
@@ -112,11 +114,17 @@ func (c *conn) Push(p messages.ProcessPush, n uint32) {
 		return
 	}
 	c.mu.Lock()
-	if c.pushed = n; !c.ended && c.waiting == nil {
-		c.waiting = time.AfterFunc(pongTime, c.deaf) // the push may be lost then, and the process connects again
-	}
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	c.pushed = n
 	c.enqueue(outgoing{push: p, n: n, size: sizeOf(p)})
+}
+
+// await begins the time for the pong of a push that is written. Without it the push may be lost, and the process connects again.
+// The caller holds mu.
+func (c *conn) await(n uint32) {
+	if c.written = n; !c.ended && c.arrived < n && c.waiting == nil {
+		c.waiting = time.AfterFunc(pongTime, c.deaf)
+	}
 }
 
 // onPong handles a pong. That of a push says that it has arrived, and those before it. Others mean nothing.
@@ -131,14 +139,13 @@ func (c *conn) onPong(payload []byte) {
 	}
 	n := binary.BigEndian.Uint32(payload)
 	c.mu.Lock()
-	expected := c.waiting != nil && c.arrived < n && n <= c.pushed
+	expected := !c.ended && c.arrived < n && n <= c.pushed
 	if expected {
-		c.arrived = n
-		if c.waiting.Stop(); n == c.pushed {
+		if c.arrived = n; c.waiting != nil {
+			c.waiting.Stop()
 			c.waiting = nil
-		} else {
-			c.waiting.Reset(pongTime)
 		}
+		c.await(c.written)
 	}
 	c.mu.Unlock()
 	if expected {
@@ -148,17 +155,29 @@ func (c *conn) onPong(payload []byte) {
 
 // deaf drops the connection of a process that does not read, or answers no ping.
 func (c *conn) deaf() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cutDeaf()
+}
+
+// cutDeaf is deaf for a caller who holds mu.
+func (c *conn) cutDeaf() {
+	if c.ended {
+		return
+	}
 	c.e.o.Counters.ServersClosed.Add(counters.ServerClosedDeaf, 1)
 	c.e.o.Log.Warn().Str("process", c.id.String()).Msg("server process does not read, or answers no ping: its connection is dropped")
-	c.drop()
+	c.cut()
 }
 
 // End implements messages.ProcessLink.
 func (c *conn) End(drop bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if drop {
-		c.drop()
+		c.cut()
 	} else {
-		c.after(leaveTime, c.drop)
+		c.after(leaveTime, c.cut)
 	}
 }
 
@@ -170,25 +189,30 @@ func (c *conn) Supersede() {
 		return
 	}
 	c.mu.Lock()
-	probing := c.probing != nil
-	c.mu.Unlock()
-	if probing { // its pong, or the lack of it, decides
-		return
+	defer c.mu.Unlock()
+	switch {
+	case c.probing != nil: // its pong, or the lack of it, decides
+	case c.golang:
+		c.after(goTime, c.cut)
+	default:
+		c.after(supersedeTime, func() { c.close(messages.CloseNormal) })
 	}
-	if c.golang {
-		c.after(goTime, c.drop)
-		return
-	}
-	c.after(supersedeTime, func() { c.close(messages.CloseNormal) })
 }
 
-// after calls f later, unless the connection has ended by then.
+// after calls f with mu, unless the connection has ended or stays by then. The caller holds mu.
 func (c *conn) after(d time.Duration, f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ended {
-		c.timers = append(c.timers, time.AfterFunc(d, f))
+	if c.ended {
+		return
 	}
+	var t *time.Timer
+	t = time.AfterFunc(d, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if slices.Contains(c.timers, t) {
+			f()
+		}
+	})
+	c.timers = append(c.timers, t)
 }
 
 // start begins to read and write.
@@ -219,6 +243,11 @@ func (e *Endpoint) background(f func()) bool {
 func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.cut()
+}
+
+// cut is drop for a caller who holds mu.
+func (c *conn) cut() {
 	c.ended = true
 	c.e.memory.written(beyond(c.bytes))
 	c.out, c.bytes = nil, 0
@@ -233,14 +262,12 @@ func (c *conn) drop() {
 	}
 }
 
-// close sends a close frame. The client has closeTime to answer.
+// close sends a close frame. The client has closeTime to answer. The caller holds mu.
 func (c *conn) close(reason messages.CloseReason) {
-	frame := rfc6455.AppendHeader(nil, rfc6455.Close, 2)
-	c.send(binary.BigEndian.AppendUint16(frame, uint16(reason)))
-	c.mu.Lock()
+	frame := binary.BigEndian.AppendUint16(rfc6455.AppendHeader(nil, rfc6455.Close, 2), uint16(reason))
+	c.enqueue(outgoing{frame: frame, size: len(frame)})
 	c.bye = true
-	c.mu.Unlock()
-	c.after(closeTime, c.drop)
+	c.after(closeTime, c.cut)
 }
 
 // gone tells everybody that the connection has ended, and closes it. Its reader calls it, or nobody reads. The connection that
@@ -269,24 +296,23 @@ func frameOf(text []byte) []byte {
 	return append(rfc6455.AppendHeader(make([]byte, 0, rfc6455.HeaderMax+len(text)+2), rfc6455.Text, len(text)), text...)
 }
 
-func (c *conn) send(frame []byte) { c.enqueue(outgoing{frame: frame, size: len(frame)}) }
-
-// enqueue queues what is to be written. A connection whose queue is full is dropped.
-func (c *conn) enqueue(o outgoing) {
+func (c *conn) send(frame []byte) {
 	c.mu.Lock()
-	if c.ended || c.bye {
-		c.mu.Unlock()
-		return
+	defer c.mu.Unlock()
+	c.enqueue(outgoing{frame: frame, size: len(frame)})
+}
+
+// enqueue queues what is to be written. A connection whose queue is full is dropped. The caller holds mu.
+func (c *conn) enqueue(o outgoing) {
+	switch {
+	case c.ended || c.bye:
+	case c.bytes+o.size > writeBytesMax || !c.e.memory.write(beyond(c.bytes+o.size)-beyond(c.bytes)):
+		c.cutDeaf()
+	default:
+		c.out = append(c.out, o)
+		c.bytes += o.size
+		c.write()
 	}
-	if c.bytes+o.size > writeBytesMax || !c.e.memory.write(beyond(c.bytes+o.size)-beyond(c.bytes)) {
-		c.mu.Unlock()
-		c.deaf()
-		return
-	}
-	c.out = append(c.out, o)
-	c.bytes += o.size
-	c.write()
-	c.mu.Unlock()
 }
 
 // write starts the writer if there is something to write. The caller holds mu.
@@ -322,8 +348,11 @@ func (c *conn) writeAll() {
 			c.e.memory.written(beyond(c.bytes) - beyond(c.bytes-next.size))
 			c.bytes -= next.size
 		}
+		if next.push != nil {
+			c.await(next.n)
+		}
 		c.mu.Unlock()
-		if errors.Is(err, os.ErrDeadlineExceeded) && !c.hasEnded() {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
 			c.deaf()
 		} else if err != nil {
 			c.drop()
@@ -415,7 +444,9 @@ func (c *conn) refused(err error) bool {
 	}
 	c.e.o.Counters.ServersClosed.Add(why, 1)
 	c.e.o.Log.Info().Str("process", c.id.String()).Int("code", int(breach.Reason)).Str("reason", breach.Text).Msg("server process closed")
+	c.mu.Lock()
 	c.close(breach.Reason)
+	c.mu.Unlock()
 	return true
 }
 
@@ -510,23 +541,22 @@ func (c *conn) payload(b []byte, mask uint32) error {
 
 // control handles a control frame. It returns false if the connection has ended.
 func (c *conn) control(op rfc6455.Opcode, payload []byte) bool {
+	if op != rfc6455.Close && !c.allowed() && c.excess > excessMax {
+		return !c.refused(errTooFast)
+	}
 	switch op {
 	case rfc6455.Ping:
-		if !c.allowed() && c.excess > excessMax {
-			return !c.refused(errTooFast)
-		}
 		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Pong, len(payload)), payload...))
 	case rfc6455.Pong:
 		c.onPong(payload)
 	case rfc6455.Close: // the answer is the same code (RFC 6455 section 5.5.1)
-		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Close, min(2, len(payload))), payload[:min(2, len(payload))]...))
+		frame := append(rfc6455.AppendHeader(nil, rfc6455.Close, min(2, len(payload))), payload[:min(2, len(payload))]...)
 		c.mu.Lock()
-		c.last = true
-		writing := c.writing
-		c.mu.Unlock()
-		if !writing {
-			c.drop()
+		c.enqueue(outgoing{frame: frame, size: len(frame)})
+		if c.bye, c.last = true, true; !c.writing {
+			c.cut()
 		}
+		c.mu.Unlock()
 		return false
 	}
 	return true

@@ -315,6 +315,40 @@ func (s *stuck) Close() error {
 	return s.Conn.Close()
 }
 
+// SS-203: the time for the pong begins when the push is written, however long that takes.
+func TestAPushOnASlowLink(t *testing.T) {
+	var made []*stuck
+	b := &backend{wrap: func(nc net.Conn) net.Conn {
+		s := &stuck{nc, make(chan struct{}), make(chan struct{})}
+		close(s.writes)
+		close(s.closes)
+		made = append(made, s)
+		return s
+	}}
+	faked(t, b, func(b *backend, _ func() *process, link messages.ProcessLink, p *process) {
+		slow := func(n uint32) {
+			writes := make(chan struct{})
+			made[0].writes = writes
+			link.Push(messages.PushTerminate{}, n)
+			time.Sleep(9 * time.Second)
+			close(writes)
+		}
+		slow(1)
+		p.pushed("TerminateProcess", nil)
+		time.Sleep(time.Minute)
+		p.silent()
+		p.deaf.Store(true)
+		at := time.Now()
+		slow(2)
+		if code, d := p.ends(), time.Since(at); code != 0 || d != 19*time.Second {
+			t.Errorf("%d after %v", code, d)
+		}
+		if !slices.Equal(b.arrived, []uint32{1}) {
+			t.Error(b.arrived)
+		}
+	})
+}
+
 // The owner of a process waits for none of its connections, and encodes nothing for it: neither for one that cannot be
 // written, nor for one that takes long to close, as with TLS.
 func TestALinkNeverBlocks(t *testing.T) {

@@ -13,17 +13,16 @@ const probeSize = 1
 // probe asks a superseded connection whether it is open. If it is, it is the current one again, and does not end.
 func (c *conn) probe() {
 	c.mu.Lock()
-	over := c.bye || c.ended
-	if !over {
-		c.stays()
-		if c.probing == nil {
-			c.probing = time.AfterFunc(pongTime, c.deaf)
-		}
+	defer c.mu.Unlock()
+	if c.bye || c.ended {
+		return
 	}
-	c.mu.Unlock()
-	if !over {
-		c.send(append(rfc6455.AppendHeader(nil, rfc6455.Ping, probeSize), 0))
+	c.stays()
+	if c.probing == nil {
+		c.probing = time.AfterFunc(pongTime, c.deaf)
 	}
+	ping := append(rfc6455.AppendHeader(nil, rfc6455.Ping, probeSize), 0)
+	c.enqueue(outgoing{frame: ping, size: len(ping)})
 }
 
 // resume makes the connection the current one again, if probe has asked for that.

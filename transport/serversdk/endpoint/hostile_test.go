@@ -211,6 +211,11 @@ func TestHostile(t *testing.T) {
 			"unmasked":  {func(p *process) { p.nc.Write([]byte{0x81, 1, 'x'}) }, 1002},
 			"reserved":  {func(p *process) { p.nc.Write([]byte{0xf1, 0x81, 0, 0, 0, 0, 'x'}) }, 1002},
 			"continues": {func(p *process) { p.frame(rfc6455.Continuation, []byte("x")) }, 1002},
+			"pongs": {func(p *process) {
+				for range 1700 {
+					p.frame(rfc6455.Pong, nil)
+				}
+			}, 1008},
 			"flood": {func(p *process) {
 				for range 1700 {
 					p.frame(rfc6455.Text, []byte(`{"Action":"HeartbeatServerProcess","RequestId":"f","HealthStatus":true}`))
