@@ -290,6 +290,9 @@ func TestPushesArrive(t *testing.T) {
 			t.Error(b.arrived)
 		}
 		push(10)
+		time.Sleep(5 * time.Second)
+		push(11)
+		pong(0, 0, 0, 10)
 		at := time.Now()
 		if code, d := p.ends(), time.Since(at); code != 0 || d != 10*time.Second {
 			t.Errorf("%d after %v", code, d)
