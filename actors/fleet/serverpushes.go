@@ -39,6 +39,9 @@ func (p push) update() bool { _, is := p.ProcessPush.(messages.PushUpdate); retu
 
 // push queues a message to a process. Of each kind only the newest waits, but the results of backfills that may be sent.
 func (gs *games) push(p *server, what messages.ProcessPush) {
+	if u, is := what.(messages.PushUpdate); is {
+		p.machine.Result = serverprocess.Result{Reason: u.Reason, Ticket: u.Ticket}
+	}
 	m := push{ProcessPush: what, late: p.link == nil, at: gs.context.Now()}
 	p.pushes = slices.DeleteFunc(p.pushes, func(o push) bool { return m.replaces(o) && (o.late || !o.update()) })
 	p.pushes = append(p.pushes, m)
@@ -74,6 +77,9 @@ func (p *server) arrived(link messages.ProcessLink, n uint32) {
 		}
 		if o.create() {
 			p.machine.Arrived()
+		}
+		if u, is := o.ProcessPush.(messages.PushUpdate); is && u.Ticket == p.machine.Result.Ticket {
+			p.machine.Result = serverprocess.Result{}
 		}
 		return true
 	})

@@ -132,6 +132,37 @@ func TestLostPushes(t *testing.T) {
 	})
 }
 
+// SS-205: the result of a backfill that has not arrived is pushed also after the host was killed, and one that has arrived is not.
+func TestResultsOutliveTheHost(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		p.must(messages.PushArrived{N: p.n})
+		back := func(what string, want ...messages.TicketID) {
+			t.Helper()
+			h.restart()
+			p.pushes, p.n = nil, 0
+			p.connect()
+			p.must(messages.BeatProcess{Healthy: true})
+			at := time.Now()
+			stagetest.Pass(10 * time.Second)
+			if len(want) > 0 && (len(p.at) == 0 || p.at[len(p.at)-1].Sub(at) != time.Second) {
+				t.Errorf("%s: pushed at %v, the heartbeat was at %v", what, p.at, at)
+			}
+			p.wantUpdates(what, want...)
+		}
+		p.update(g, "lost")
+		back("pushed", "lost")
+		p.must(messages.CloseProcess{})
+		p.update(g, "away")
+		back("while it was away", "away")
+		if u := h.game(g.ID); u.Status != messages.GameSessionActive {
+			t.Error(u.Status)
+		}
+		p.must(messages.PushArrived{N: p.n})
+		back("after its pong")
+	})
+}
+
 // SS-204: CreateGameSession is pushed again on the next connection, unless it has arrived.
 func TestALostCreateGameSession(t *testing.T) {
 	for _, arrives := range []bool{false, true} {

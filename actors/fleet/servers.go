@@ -186,6 +186,7 @@ func (gs *games) onProcessCall(m stage.Request[ProcessCall, any]) {
 		return
 	case messages.PushArrived:
 		p.arrived(q.Link, what.N)
+		gs.settle(p)
 		m.Reply(nil, nil)
 		return
 	case messages.CloseProcess:

@@ -235,7 +235,7 @@ func (gs *games) note(p *server) {
 // sameRecord reports whether the durable parts of a process are equal. Its port and log paths do not change.
 func sameRecord(a, b *serverprocess.Record) bool {
 	return a.State == b.State && a.GameSession == b.GameSession && a.Active == b.Active && a.ActivateBy.Equal(b.ActivateBy) &&
-		a.EndsAt.Equal(b.EndsAt) && a.Unhealthy == b.Unhealthy
+		a.EndsAt.Equal(b.EndsAt) && a.Unhealthy == b.Unhealthy && a.Result == b.Result
 }
 
 // restoreServers reads the processes of earlier processes of the host.
@@ -278,7 +278,7 @@ func (gs *games) resumable(e *entry) bool {
 	if p == nil || gs.o.Directory != nil { // a cluster has ended what its lost node ran
 		return false
 	}
-	e.server, p.e = p, e
+	e.server, p.e, e.onServer = p, e, true
 	return true
 }
 
@@ -314,6 +314,9 @@ func (gs *games) startServers() {
 			effects = p.machine.Kill("")
 		} else if gs.catalog.Compute(p.id.FleetID, p.id.Compute) == nil || p.machine.GameSession != "" && p.e == nil {
 			effects = p.machine.Terminate(now, serverprocess.Grace) // what it was for is over
+		}
+		if r := p.stored.Result; r.Ticket != "" && p.e != nil {
+			gs.push(p, messages.PushUpdate{Session: p.e.published.Session(), Reason: r.Reason, Ticket: r.Ticket})
 		}
 		gs.carryOut(p, effects)
 	}

@@ -86,6 +86,13 @@ type Record struct {
 	ActivateBy  time.Time              // when the game session must be ACTIVE; zero: it is, or there is none
 	EndsAt      time.Time              // when a Terminating process is ended by force
 	Unhealthy   bool                   `json:",omitempty"` // it is Terminating because of its health
+	Result      Result                 `json:",omitzero"`  // of a backfill, which has perhaps not arrived; its owner sets it
+}
+
+// Result is the result of a backfill. The zero value is none.
+type Result struct {
+	Reason messages.UpdateReason
+	Ticket messages.TicketID
 }
 
 // Machine is a process. Create it with New or Restore.
