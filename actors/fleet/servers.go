@@ -433,7 +433,9 @@ func (gs *games) endServer(p *server, end serverprocess.Ended) {
 	gs.servers.remove(p)
 	gs.count(p, 0)
 	gs.useUp(p.id)
-	gs.note(p)
+	if !p.isStored || !sameRecord(&p.stored, &p.machine.Record) {
+		gs.note(p)
+	}
 	gs.context.Counters().ServersEnded.Add(howEnded(end), 1)
 	if end.Event != "" {
 		gs.catalog.FleetEvent(p.id.FleetID, end.Event, "process "+p.id.Name+" of compute "+p.id.Compute+" has ended")

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -244,5 +245,42 @@ func TestAReservationEndsWhileItsPlayerIsAccepted(t *testing.T) {
 		stagetest.Pass(30 * time.Second)
 		is("the second, later", second, messages.PlayerSessionTimedOut)
 		h.disk.Release()
+	})
+}
+
+// A process that says that it ends gets no game session while that becomes durable, whatever it sends. If the store refuses it, the
+// process is free again. Its end is one change.
+func TestAProcessThatLeavesGetsNoGameSession(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		create := func(what string, want error) {
+			t.Helper()
+			if _, err := request[*messages.GameSession](h, messages.CreateGameSession{FleetID: anywhere, MaxPlayers: 4}); !errors.Is(err, want) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		full := &messages.Error{Code: messages.FleetCapacityExceeded}
+		h.disk.Hold()
+		left := later[any](h, p.call(messages.LeaveProcess{}))
+		p.must(messages.BeatProcess{Healthy: true})
+		create("while it leaves", full)
+		h.disk.Refuse()
+		h.disk.Release()
+		if len(*left) != 1 || (*left)[0] == nil {
+			t.Fatal(*left)
+		}
+		create("after the store has refused its end", nil)
+
+		q := &process{h: h, id: p.id}
+		q.id.Name = "q"
+		q.connect()
+		q.must(messages.ActivateProcess{Port: 7778})
+		q.must(messages.BeatProcess{Healthy: true})
+		writes := h.disk.Writes()
+		q.must(messages.LeaveProcess{})
+		stagetest.Pass(time.Second)
+		if n := h.disk.Writes() - writes; n != 1 {
+			t.Errorf("%d changes", n)
+		}
+		create("after its end", full)
 	})
 }
