@@ -1,6 +1,8 @@
 package gamesession
 
 import (
+	"time"
+
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -47,3 +49,9 @@ func Do(s script.Session, id messages.PlayerSessionID, msg any) {
 
 // ActorOf returns the actor of the player with a peer id. It may be called only in callbacks.
 func ActorOf(s script.Session, peer messages.PeerID) *stage.Ref { return s.(*session).byPeer[peer].ref }
+
+// UntilHealthCheck returns the time until the next health check of a game session whose last one was due at a time.
+func UntilHealthCheck(due time.Time) time.Duration {
+	a := &Actor{healthAt: due}
+	return a.untilHealthCheck()
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors"
@@ -403,6 +404,22 @@ func TestHealthChecksOfAHostComeTogether(t *testing.T) {
 		w.Pass(2*time.Minute - 147*time.Millisecond)
 		const minute = time.Minute
 		equal(w, "health checks", at, minute, minute, minute, 2*minute, 2*minute, 2*minute)
+	})
+}
+
+// After the host was suspended, each game session keeps its own moment of the minute, so they do not all check at once. Only a clock
+// that was set gives it another one.
+func TestHealthChecksAfterASuspension(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(30 * time.Millisecond)
+		const minute = time.Minute
+		for _, c := range []struct{ late, want time.Duration }{
+			{0, minute}, {time.Second, 59 * time.Second}, {minute, minute}, {5*minute + 17300*time.Millisecond, 42700 * time.Millisecond},
+			{59*minute + 59*time.Second, time.Second}, {-30 * time.Second, 30 * time.Second},
+			{2 * time.Hour, minute - 30*time.Millisecond}, {-2 * minute, minute - 30*time.Millisecond},
+		} {
+			assert.Equal(t, c.late.String()+" late", gamesession.UntilHealthCheck(time.Now().Add(-c.late)), c.want)
+		}
 	})
 }
 
