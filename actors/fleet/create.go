@@ -121,7 +121,7 @@ func (gs *games) start(f *messages.Fleet, location string, req messages.CreateGa
 		e.process = gs.hosting.Free(f.ID, location) // see room
 	}
 	address := gs.o.address(f)
-	if runsServers(f) {
+	if f.OnProcesses() {
 		e.server = gs.freeServer(f.ID, location) // see room
 		c := &e.server.compute
 		address = Advertised{IPAddress: c.IPAddress, DNSName: c.DNSName, Port: e.server.machine.Port}

@@ -43,7 +43,7 @@ func (gs *games) occupy(e *entry, by int) {
 // room.
 func (gs *games) room(f *messages.Fleet, location string) error {
 	id, own := f.ID, gs.fleetOf(f.ID)
-	if runsServers(f) && gs.freeServer(id, location) == nil {
+	if f.OnProcesses() && gs.freeServer(id, location) == nil {
 		return full("no server process of fleet %s is ready in %s", id, location)
 	}
 	if most := catalog.Capacity(f, location); !f.Anywhere && own.live[location] >= most {
@@ -83,7 +83,7 @@ func (gs *games) rooms() []messages.FleetRoom {
 			}
 			r.Closed = !f.Anywhere && f.GroupsIn(location).Desired == 0 || f.Status == messages.FleetDeleting || f.Status == messages.FleetTerminated
 			if f.Status == messages.FleetActive && gs.room(f, location) == nil {
-				if r.Free = catalog.Capacity(f, location) - r.GameSessions; runsServers(f) {
+				if r.Free = catalog.Capacity(f, location) - r.GameSessions; f.OnProcesses() {
 					r.Free = free
 				}
 				if most := gs.catalog.Location(location).GameSessionsMax; most > 0 {

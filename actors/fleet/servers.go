@@ -119,9 +119,6 @@ func newServers() servers {
 	}
 }
 
-// runsServers reports whether the game sessions of a fleet run in processes that speak the Server SDK.
-func runsServers(f *messages.Fleet) bool { return f.OnProcesses() }
-
 // freeServer returns a process that may get a game session, or nil.
 func (gs *games) freeServer(f messages.FleetID, location string) *server {
 	if free := gs.servers.free[serverPlace{f, location}]; len(free) > 0 {

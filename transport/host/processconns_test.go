@@ -120,7 +120,7 @@ func TestProcessesBehindABalancer(t *testing.T) {
 		for header, want := range map[string]string{
 			"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\xc0\x00\x02\x01\x0a\x00\x00\x01\x30\x39\x07\x6c": "192.0.2.1:12345",
 			"\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00":                                                 "",
-			"": "",
+			"":                                                                                       "",
 		} {
 			nc, err := at.DialContext(t.Context(), "tcp", ln.Addr().String())
 			if err != nil {

@@ -71,10 +71,9 @@ type Endpoint struct {
 
 	mu      sync.Mutex
 	closing bool
-	open    int                          // connections, also superseded ones
 	of      map[messages.ProcessID]*peer // processes with a connection, or with answers that may be asked for again
-	conns   map[*conn]bool
-	empty   chan struct{} // closed when there is no connection; nil until Close waits for that
+	conns   map[*conn]bool               // also superseded ones
+	empty   chan struct{}                // closed when there is no connection; nil until Close waits for that
 }
 
 // peer is a process as the endpoint knows it. Endpoint.mu guards the fields but replays.
@@ -204,10 +203,9 @@ func (e *Endpoint) admit(h *serversdk.Handshake) (*conn, counters.ServerRefusal,
 	switch {
 	case e.closing:
 		return nil, counters.ServerDraining, messages.RefuseProcess(http.StatusServiceUnavailable, "The host is shutting down.")
-	case e.open >= connectionsMax:
+	case len(e.conns) >= connectionsMax:
 		return nil, counters.ServerHostFull, messages.RefuseProcess(http.StatusServiceUnavailable, "There are %d connections already.", connectionsMax)
 	}
-	e.open++
 	e.conns[c] = true
 	p := e.of[c.id]
 	if p == nil {
@@ -278,7 +276,6 @@ func (e *Endpoint) forget(c *conn) (former *conn) {
 	}
 	delete(e.conns, c)
 	e.tellEmpty()
-	e.open--
 	p := c.peer
 	p.since = time.Now()
 	if p.open--; p.open == 0 && p.replays.empty() {
