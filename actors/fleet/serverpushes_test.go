@@ -1,10 +1,12 @@
 package fleet_test
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
 	"troupe/actors/stage/stagetest"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -269,4 +271,23 @@ func TestReservationsOfAProcessThatLeft(t *testing.T) {
 			}
 		})
 	}
+}
+
+// D-406: so are those of a game session whose record is from before records named its process.
+func TestReservationsOfAnOlderRecord(t *testing.T) {
+	served(t, func(h *host, p *process) {
+		g := p.hosts()
+		wanted[[]*messages.PlayerSession](h, messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "a"}}})
+		for id, value := range h.disk.Records(store.GameSession) {
+			h.disk.Commit([]store.Change{{Kind: store.GameSession, ID: id, Value: bytes.Replace(value, []byte(`,"server":true`), nil, 1)}}, nil)
+		}
+		h.restart()
+		p.connect()
+		p.must(messages.LeaveProcess{})
+		stagetest.Pass(time.Minute)
+		h.restart()
+		if found := wanted[[]*messages.PlayerSession](h, messages.PlayerSessionQuery{PlayerID: "a"}); len(found) != 1 || found[0].Status != messages.PlayerSessionCompleted {
+			t.Errorf("%+v", found[0])
+		}
+	})
 }
