@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -396,9 +397,15 @@ func TestStatusesNeverStepBack(t *testing.T) {
 func TestHealthChecksOfAHostComeTogether(t *testing.T) {
 	run(t, func(w *world) {
 		began := time.Now()
+		var mu sync.Mutex // the game sessions are on several shards
 		var at []time.Duration
 		for range 3 {
-			w.Create(&game{Health: func() bool { at = append(at, time.Since(began)); return true }})
+			w.Create(&game{Health: func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				at = append(at, time.Since(began))
+				return true
+			}})
 			w.Pass(49 * time.Millisecond)
 		}
 		w.Pass(2*time.Minute - 147*time.Millisecond)
