@@ -122,6 +122,7 @@ func TestManyAskForTheLatest(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if served != 1100 || len(reads) != 11 {
 			t.Errorf("%d served with %d reads", served, len(reads))
 		}
