@@ -17,7 +17,7 @@ type AdmissionLimits struct {
 	BurstPerIP      int     // burst of that rate
 
 	HeldMax      int           // accepted connections that wait for admission, in total
-	HeldPerIPMax int           // accepted connections that wait for admission, per IP address
+	HeldPerIPMax int           // accepted connections that wait for admission, per IP address and per /48 of IPv6
 	HeldFor      time.Duration // longest wait of a connection; default 10 s
 }
 
@@ -194,22 +194,31 @@ func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
 	return nil
 }
 
+// weight is the number of pending connections of the source, or of its network for each source that such a network may
+// have, if that is more.
+func (s *source) weight() int {
+	switch {
+	case s == nil:
+		return 0
+	case s.network == nil:
+		return s.pending
+	}
+	return max(s.pending, s.network.pending/s.network.factor)
+}
+
 // victim returns the connection to evict for a new one of source s when PendingMax is reached. Of the oldest silent
-// connections it takes one whose source has the most pending connections. A connection that has
+// connections it takes one whose source has the most pending connections (see weight). A connection that has
 // been silent for less than silentFor is a candidate only if its source keeps more connections than s will have.
 func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
-	mine, seen := 0, 0
-	if s != nil {
-		mine = s.pending
-	}
+	mine, seen := s.weight(), 0
 	for t := range a.queues[silent].All() {
 		if seen++; seen > victimsMax {
 			break
 		}
-		if t.source == nil || t.source.pending <= mine+1 && now.Sub(t.since) < silentFor {
+		if t.source == nil || t.source.weight() <= mine+1 && now.Sub(t.since) < silentFor {
 			continue
 		}
-		if v == nil || t.source.pending > v.source.pending {
+		if v == nil || t.source.weight() > v.source.weight() {
 			v = t
 		}
 	}

@@ -186,11 +186,13 @@ func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 		return false, nil
 	}
 	from := (*queue)(nil) // one ticket of this queue must be dropped; dropping one of the source lowers both counts
-	switch {
-	case l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax:
-		from = &t.source.queues[waiting]
-	case a.held >= l.HeldMax:
+	if a.held >= l.HeldMax {
 		from = &a.queues[waiting]
+	}
+	for at := t.source; at != nil; at = at.network {
+		if l.HeldPerIPMax > 0 && at.held >= l.HeldPerIPMax {
+			from = &at.queues[waiting]
+		}
 	}
 	if from != nil {
 		v := oldestSilent(from)

@@ -234,6 +234,20 @@ func TestALoginUnderWayDoesNotGiveWay(t *testing.T) {
 	})
 }
 
+// Where one address may have all places, the addresses of a /48 take no place from others and not all room to wait.
+func TestAnIPv6NetworkLeavesPlacesToOthers(t *testing.T) {
+	atDoor(t, AdmissionLimits{PendingMax: 32, HeldMax: 100, HeldPerIPMax: 60, HeldFor: time.Minute}, func(d *door) {
+		first := d.many(2, "192.0.2.1", PeerSpoke)
+		var all []*guest
+		for i := range 130 {
+			all = append(all, d.come(fmt.Sprintf("2001:db8:0:%x::1", i), PeerSpoke))
+		}
+		d.want("of the network, in and held", []int64{int64(count(all, isIn)), d.waits()}, []int64{30, 60})
+		other := d.come("192.0.2.2", PeerSpoke)
+		d.want("another address is in, and takes the place of", []any{other.in.Load(), count(first, isOut), count(all[:30], isOut)}, []any{true, 0, 1})
+	})
+}
+
 // A /48 of IPv6 is limited as a whole, both in connections and in rate.
 func TestAnIPv6NetworkIsBoundedAsAWhole(t *testing.T) {
 	atDoor(t, AdmissionLimits{PendingPerIPMax: 2, HeldMax: 100}, func(d *door) {

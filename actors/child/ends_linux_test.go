@@ -135,12 +135,18 @@ func TestAnotherUserIsConfined(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root starts processes as another user")
 	}
-	const own = "grep -e NoNewPrivs -e 'Max processes' /proc/self/status /proc/self/limits > "
+	const own = "grep -e NoNewPrivs -e 'Max processes' -e 'Max core' /proc/self/status /proc/self/limits > "
 	u := User{UID: 65534, GID: 65534}
 	dir := t.TempDir()
 	if err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
+	most := tasksMax(readText)
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &was); err != nil {
+		t.Fatal(err)
+	}
+	most = min(most, was.Max)
 	k := NewKeeper(NewTag(u))
 	go k.Run()
 	defer k.Stop()
@@ -156,8 +162,7 @@ func TestAnotherUserIsConfined(t *testing.T) {
 	p.Bury()
 	text, err := os.ReadFile(out)
 	got := strings.Join(strings.Fields(string(text)), " ")
-	most := tasksMax(readText)
-	if err != nil || !strings.Contains(got, "NoNewPrivs: 1") || !strings.Contains(got, fmt.Sprintf("Max processes %d %[1]d", most)) {
+	if err != nil || !strings.Contains(got, "Max core file size 0 0") || !strings.Contains(got, "NoNewPrivs: 1") || !strings.Contains(got, fmt.Sprintf("Max processes %d %[1]d", most)) {
 		t.Errorf("%v, %s, want at most %d processes", err, got, most)
 	}
 }

@@ -107,12 +107,12 @@ var marking sync.Mutex
 // startMarked calls start, and what that starts has its mark from the beginning: it may start another process and end
 // before tame. Only the soft limit is a mark until tame, because this process can raise only that one again.
 func startMarked(t Tag, serial int, start func() error) error {
+	marking.Lock() // also for a child with another mark: it would inherit this one
+	defer marking.Unlock()
 	var was unix.Rlimit
 	if t&groupsTag != 0 || unix.Getrlimit(unix.RLIMIT_LOCKS, &was) != nil {
 		return start()
 	}
-	marking.Lock()
-	defer marking.Unlock()
 	_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: limitOf(t) | uint64(serial), Max: was.Max})
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: was.Max, Max: was.Max}) }()
 	return start()
@@ -155,10 +155,12 @@ func (t Tag) marks(pid, serial int) bool { return t.marked(pid) == serial }
 
 // confine limits what the calling thread starts from now on as another user. It gains no privileges: set-user-ID programs
 // and capabilities of files have no effect (PR_SET_NO_NEW_PRIVS). And it leaves half of the processes and threads of the
-// machine to others. This second limit is that of the host, which its children inherit: without CAP_SYS_RESOURCE, which
-// containers seldom have, a host cannot limit a process of another user. The kernel does not apply it to root.
+// machine to others, and writes no core files. These limits are those of the host, which its children inherit: without
+// CAP_SYS_RESOURCE, which containers seldom have, a host cannot limit a process of another user. The kernel does not apply
+// that of processes to root, unless root is one of a user namespace.
 func confine() {
 	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	var now unix.Rlimit
 	if most := tasksMax(readText); unix.Getrlimit(unix.RLIMIT_NPROC, &now) == nil && most < now.Max {
 		_ = unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: min(most, now.Cur), Max: most})

@@ -58,8 +58,9 @@ func (gs *games) openServer(id messages.ProcessID, link messages.ProcessLink, q 
 		p.machine.Open()
 		if p.link != nil {
 			p.link.Supersede()
-			p.formers = append(p.formers, p.serverConnection)
-			p.formers = p.formers[max(0, len(p.formers)-formersMax):]
+			if len(p.formers) < formersMax {
+				p.formers = append(p.formers, p.serverConnection)
+			}
 		}
 	}
 	gs.unlist(p) // its location may have changed
@@ -115,7 +116,7 @@ func (gs *games) admitServer(id messages.ProcessID, compute *messages.Compute, q
 	case gs.drain.on:
 		return ends, counters.ServerDraining, messages.RefuseProcess(503, "The host is shutting down.")
 	case !compute.Host && gs.servers.perCompute[computeOf(id)].full():
-		return ends, counters.ServerComputeFull, messages.RefuseProcess(429, "The compute has %d processes already.", computeServersMax)
+		return ends, counters.ServerComputeFull, messages.RefuseProcess(429, "The compute has %d processes with a connection or a game session already, or %d in all.", computeServersMax, computeRecordsMax)
 	case len(gs.servers.of) >= serversMax:
 		return ends, counters.ServerHostFull, messages.RefuseProcess(503, "There are %d processes already.", serversMax)
 	}

@@ -55,7 +55,7 @@ type server struct {
 	told     serverprocess.State // what the Launcher knows
 	counted  counters.ServerState
 	changing int  // changes that are becoming durable
-	leaving  bool // TerminateServerProcess is becoming durable
+	leaving  int  // number of TerminateServerProcess that are becoming durable
 	active   bool // it counts as active in perCompute
 	stored   serverprocess.Record
 	isStored bool
@@ -350,11 +350,10 @@ func (gs *games) changeServer(p *server, reply func(any, error), decide func(m *
 // leaveServer ends a process that says that it ends. Its game session and what belongs to it end with it. If the host
 // is killed in between, the next start ends them, because their process has ended.
 func (gs *games) leaveServer(p *server, reply func(any, error)) {
-	p.leaving = true // it gets no game session while that becomes durable
+	p.leaving++ // it gets no game session while that becomes durable
 	gs.unlist(p)
 	gs.changeServer(p, func(answer any, err error) {
-		if err != nil {
-			p.leaving = false
+		if p.leaving--; err != nil {
 			gs.settle(p)
 		}
 		reply(answer, err)
@@ -482,7 +481,7 @@ func (gs *games) settle(p *server) {
 	if p.machine.State != serverprocess.Connected {
 		gs.servers.ports[p.port()] = p
 	}
-	switch free := p.machine.Free() && !p.leaving; {
+	switch free := p.machine.Free() && p.leaving == 0; {
 	case free && p.place == 0:
 		at := serverPlace{p.id.FleetID, p.compute.Location}
 		gs.servers.free[at] = append(gs.servers.free[at], p)

@@ -21,8 +21,9 @@ const (
 )
 
 // processConns is the listener of the Server SDK's own address. Thousands of processes of one network come back at once after a
-// restart, so one address may have all places; but when another one needs a place, the address with the most gives it, and otherwise
-// one that the host has waited for a second (transport.Admission).
+// restart, so one address may hold all places. When another address needs one, a connection of the address that holds most is
+// closed for it, if it is among the 32 that have been silent for longest, or one that has been silent for a second
+// (transport.Admission).
 type processConns struct {
 	net.Listener
 	proxies   transport.Proxies
@@ -134,10 +135,11 @@ func (c *processConn) RemoteAddr() net.Addr { return c.remoteAddr(c.enter) }
 
 // Close implements net.Conn.
 func (c *processConn) Close() error {
-	c.accepted(false)
 	c.mu.Lock()
-	c.closed = true
+	t := c.ticket
+	c.ticket, c.closed = nil, true
 	c.mu.Unlock()
+	t.Leave()
 	c.Admit()
 	return c.Conn.Close()
 }

@@ -376,9 +376,6 @@ func (c *conn) upgrade(w http.ResponseWriter, r *http.Request) error {
 		_ = nc.Close()
 		return errors.Join(err, net.ErrClosed)
 	}
-	if keep, ok := nc.(interface{ SetKeepAlive(bool) error }); ok {
-		_ = keep.SetKeepAlive(true)
-	}
 	c.in = bufio.NewReaderSize(&ahead{early, nc}, readBuffer)
 	return nil
 }
