@@ -88,7 +88,8 @@ type DeleteBuild struct {
 	ID BuildID
 }
 
-// BuildQuery requests one build. An empty id requests all builds, oldest first.
+// BuildQuery requests one build. An empty id requests all builds, oldest first. For this and all other requests about one
+// build, the error is NotFound if there is none, and Conflict if its record in the store may be damaged.
 type BuildQuery struct {
 	ToCatalog[[]*Build]
 	ID BuildID

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -188,6 +189,27 @@ func TestAFleetWithoutItsBuild(t *testing.T) {
 			return e.Code == EventNotRunnable && strings.Contains(e.Message, "build "+string(b.ID)+" is not known here")
 		}) {
 			t.Errorf("%v", all)
+		}
+	})
+}
+
+// Hosts delete the files of builds that are NotFound, so a build whose record cannot be read, perhaps not even its id, is not.
+func TestABuildWithADamagedRecordIsNotUnknown(t *testing.T) {
+	run(t, func(w *world) {
+		w.disk.Put(store.Build, "build-1", "{}")
+		w.restart()
+		w.refuses(messages.Conflict, messages.BuildQuery{ID: "build-1"})
+		w.refuses(messages.Conflict, messages.BuildUploaded{ID: "build-1"})
+		w.refuses(messages.Conflict, messages.BuildQuery{ID: "build-2"})
+	})
+	follow(t, func(w *followers) {
+		for range 2 {
+			w.nodes["a"].ref.Tell(NewReplicated([]store.Change{{Kind: store.Build, ID: "build-1", Value: []byte("{")}}, nil))
+		}
+		for id, code := range map[messages.BuildID]messages.ErrorCode{"build-1": messages.Conflict, "build-2": messages.NotFound} {
+			if _, err := w.ask(w.nodes["a"].ref, messages.BuildQuery{ID: id}); !errors.Is(err, &messages.Error{Code: code}) {
+				t.Errorf("%s on a node: %v, want %v", id, err, code)
+			}
 		}
 	})
 }

@@ -151,6 +151,9 @@ func (c *Catalog) follow(change store.Change, contents map[string]content) {
 	}
 	if err != nil {
 		c.context.Log().Error().Err(err).Str("kind", string(change.Kind)).Str("id", change.ID).Msg("a record of the cluster cannot be read")
+		if !c.unread.Has(change.Kind, change.ID) {
+			c.unread.Add(change.Kind, change.ID, err)
+		}
 	}
 }
 

@@ -221,9 +221,14 @@ func (c *Catalog) checkScripts() {
 	}
 }
 
-// unknown returns the error for a fleet, alias or script that does not exist.
+// unknown returns the error for a fleet, alias, script or build that does not exist. It is Conflict for a build whose record may
+// be damaged: hosts delete the files of builds that are NotFound. The ids in a store may be damaged, too; those of a Leader's
+// records are not.
 func (c *Catalog) unknown(kind store.Kind, id string) error {
-	if c.unread.Has(kind, id) {
+	switch damaged := c.unread.IDs(kind); {
+	case kind == store.Build && (damaged[id] || c.follower == nil && len(damaged) > 0):
+		return messages.Errorf(messages.Conflict, "build %s is not known here, and records of builds in the store are damaged", id)
+	case damaged[id]:
 		return messages.Errorf(messages.NotFound, "%s %s is not known here: its record in the store is damaged", kind, id)
 	}
 	return messages.Errorf(messages.NotFound, "%s %s is not known here", kind, id)
