@@ -33,13 +33,8 @@ func (gs *games) startBuilds() {
 	if gs.o.Follow != nil { // the records follow
 		return
 	}
-	known := make(map[messages.BuildID]bool)
 	for _, b := range gs.catalog.Builds() {
-		known[b.ID] = true
 		gs.buildChanged(b)
-	}
-	if len(gs.catalog.Unread().Damaged()) == 0 { // the record of a build may be one of those that are damaged
-		gs.builds.folder.Keep(known)
 	}
 }
 

@@ -42,6 +42,9 @@ func building(t *testing.T, test func(b *builder)) {
 	hosted(t, func(o *fleet.Options) {
 		o.Builds = &builds.Options{Storage: b.storage, Dir: b.dir, Report: func(ctx context.Context, q messages.BuildUnpacked) error {
 			return messages.Run(ctx, b, q)
+		}, Known: func(ctx context.Context, id messages.BuildID) error {
+			_, err := messages.Do(ctx, b, messages.BuildQuery{ID: id})
+			return err
 		}}
 	}, func(h *host) {
 		b.host = h

@@ -178,14 +178,12 @@ func (h *Host) unpacking(c *Config) (*builds.Options, error) {
 		Report: func(ctx context.Context, q messages.BuildUnpacked) error {
 			return when(ctx, func() error { return messages.Run(ctx, h.Doer(), q) })
 		},
-	}
-	if h.node != nil {
-		o.Known = func(ctx context.Context, id messages.BuildID) error {
-			return when(ctx, func() error { // a node that lacks a record asks again when it has all
+		Known: func(ctx context.Context, id messages.BuildID) error {
+			return when(ctx, func() error { // a node of a cluster that lacks a record asks again when it has all
 				_, err := messages.Do(ctx, h.Doer(), messages.BuildQuery{ID: id})
 				return err
 			})
-		}
+		},
 	}
 	if !b.AllowUploaded {
 		return o, nil

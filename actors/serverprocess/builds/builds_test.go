@@ -223,7 +223,7 @@ func folder(t *testing.T, storage, dir string, change ...func(*Options)) (*Folde
 			return u.answers(q)
 		}
 		return nil
-	}, Tell: func(msg any) { u.told <- msg.(Unpacked) }}
+	}, Known: func(context.Context, messages.BuildID) error { return nil }, Tell: func(msg any) { u.told <- msg.(Unpacked) }}
 	for _, c := range change {
 		c(&o)
 	}
@@ -409,7 +409,7 @@ func leftovers(t *testing.T) (storage, dir string) {
 func (f *Folder) has(t *testing.T, unpacked, uploaded string) {
 	t.Helper()
 	done := make(chan struct{})
-	f.do(func() { close(done) })
+	f.do("", func() { close(done) })
 	<-done
 	if got := names(t, f.o.Dir); got != unpacked {
 		t.Errorf("unpacked: %s, want %s", got, unpacked)
@@ -419,21 +419,48 @@ func (f *Folder) has(t *testing.T, unpacked, uploaded string) {
 	}
 }
 
-// What is unpacked and uploaded of a build goes with it, whether the owner says so, or finds out when it starts. What has come
-// after the start stays.
+// What is unpacked and uploaded of a build goes with it. Its digest goes first: what is left if the host is killed is not complete.
 func TestFilesOfDeletedBuilds(t *testing.T) {
 	storage, dir := leftovers(t)
 	f, _ := folder(t, storage, dir)
 	f.Drop("build-2")
 	f.has(t, "build-1 build-1.digest notes", "build-1.part-5 build-1.zip build-3.zip build-4.upload notes")
-	if err := os.WriteFile(filepath.Join(storage, messages.UploadsBucket, "build-5.zip"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	var order []string
+	for _, path := range f.found()["build-1"] {
+		order = append(order, filepath.Base(path))
 	}
-	f.Keep(map[messages.BuildID]bool{"build-3": true})
-	f.has(t, "notes", "build-3.zip build-5.zip notes")
+	if got, want := strings.Join(order, " "), "build-1.digest build-1 build-1.zip build-1.part-5"; got != want {
+		t.Errorf("deleted in this order: %s, want %s", got, want)
+	}
 }
 
-// A host of a cluster asks until it knows. It leaves alone what its owner has asked for: that is dropped after the last process.
+// What is deleted before its turn is not unpacked.
+func TestBuildsThatAreDeletedWhileTheyWait(t *testing.T) {
+	storage, dir := storageOf(t, map[string]string{"arena/server": "exe"}), t.TempDir()
+	f, u := folder(t, storage, dir)
+	busy, free := make(chan struct{}), make(chan struct{})
+	u.answers = func(messages.BuildUnpacked) error {
+		close(busy)
+		<-free
+		return nil
+	}
+	f.Want(&messages.Build{ID: "build-0", Bucket: "games", Key: "arena"})
+	<-busy
+	for i := range 5 {
+		id := messages.BuildID(fmt.Sprint("build-", i))
+		f.Want(&messages.Build{ID: id, Bucket: "games", Key: "arena"})
+		f.Drop(id)
+	}
+	close(free)
+	done := make(chan struct{})
+	f.do("", func() { close(done) })
+	<-done
+	if got := names(t, dir); got != "" || len(u.reported) != 1 || len(f.wanted) != 0 {
+		t.Errorf("%s is there; %v was unpacked; %v is wanted", got, u.reported, f.wanted)
+	}
+}
+
+// A host asks until it knows. It leaves alone what its owner has asked for: that is dropped after the last process.
 func TestFilesOfBuildsThatWereDeletedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage, dir := leftovers(t)

@@ -2,8 +2,8 @@
 //
 // A build names a zip archive or a folder in the storage of the hosts. Each host unpacks it into a folder of its own, from
 // which the processes of the build's fleets run. Once the files are durable, and the catalog has agreed to their digest, a
-// file says so. A folder without it, or with another digest or owner than the catalog's record and the configuration have,
-// is unpacked again.
+// file says so: it has the digest and the owner of the files. A build is unpacked again if this file is missing, if its digest is
+// not that of the catalog's record, or if its owner is not the configured one.
 //
 //	storage/BUCKET/KEY -> dir/build-ID -> catalog -> dir/build-ID.digest -> processes
 //
@@ -13,6 +13,6 @@
 //
 // A Folder has a goroutine, which unpacks and deletes one build after the other. It belongs to the fleet actor, which
 // calls its methods; none of them blocks, except Close. It reports what it has unpacked to the catalog, by Options.Report,
-// and tells the actor about it, by Options.Tell. In a cluster a second goroutine asks whether the builds that it has found
-// at the start still exist, by Options.Known.
+// and tells the actor about it, by Options.Tell. A second goroutine asks whether the builds that have files at the start still
+// exist, by Options.Known.
 package builds

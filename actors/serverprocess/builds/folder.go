@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,8 +32,8 @@ type Options struct {
 	Log   zerolog.Logger
 	// Report tells the catalog that a build is unpacked, or is not. It may be slow. It is called by the Folder's goroutine.
 	Report func(ctx context.Context, q messages.BuildUnpacked) error
-	// Known asks whether a build exists; if not, the error is NotFound, and Conflict if its record is damaged. It is called as
-	// Report is, for the files that a host of a cluster has when it starts. Nil: the owner calls Keep.
+	// Known asks whether a build exists; if not, the error is NotFound, and Conflict if its record may be damaged. It may be slow.
+	// It is called by a goroutine of the Folder, for the files that are there at the start.
 	Known func(ctx context.Context, id messages.BuildID) error
 	// Tell sends an Unpacked to the owner. It must not block.
 	Tell func(msg any)
@@ -53,29 +55,30 @@ type Folder struct {
 	cancel context.CancelFunc
 	wake   chan struct{} // capacity 1
 	work   sync.WaitGroup
-	left   map[messages.BuildID][]string // found by New
-	wanted map[messages.BuildID]bool     // owned by loop
+	wanted map[messages.BuildID]bool // owned by loop
 
 	mu    sync.Mutex
-	queue []func() // guarded by mu. Bounded by the number of builds and of their deletions, which the catalog limits
+	queue []task // guarded by mu. One for each build at most, and one for each that was deleted while loop was busy
 }
 
-// New returns a Folder. It removes what an earlier process has not finished.
+type task struct {
+	build messages.BuildID // empty: of all
+	do    func()
+}
+
+// New returns a Folder. It deletes what an earlier process has not finished, and the files of builds that were deleted
+// meanwhile.
 func New(o Options) *Folder {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &Folder{o: o, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), wanted: make(map[messages.BuildID]bool)}
-	f.left = f.found() // before there are other builds, which an answer of the catalog may not have
-	f.do(f.clean)
+	f.do("", f.clean)
 	f.work.Go(f.loop)
-	if o.Known != nil {
-		f.work.Go(f.sweep)
-	}
 	return f
 }
 
-func (f *Folder) do(work func()) {
+func (f *Folder) do(id messages.BuildID, work func()) {
 	f.mu.Lock()
-	f.queue = append(f.queue, work)
+	f.queue = append(f.queue, task{id, work})
 	f.mu.Unlock()
 	select {
 	case f.wake <- struct{}{}:
@@ -92,15 +95,15 @@ func (f *Folder) loop() {
 		}
 		for f.ctx.Err() == nil {
 			f.mu.Lock()
-			var work func()
+			var next task
 			if len(f.queue) > 0 {
-				work, f.queue = f.queue[0], f.queue[1:]
+				next, f.queue = f.queue[0], f.queue[1:]
 			}
 			f.mu.Unlock()
-			if work == nil {
+			if next.do == nil {
 				break
 			}
-			work()
+			next.do()
 		}
 	}
 }
@@ -111,30 +114,25 @@ func (f *Folder) Close() {
 	f.work.Wait()
 }
 
-// Want unpacks a build unless it is there. Unpacked follows.
-func (f *Folder) Want(b *messages.Build) { f.do(func() { f.want(b) }) }
+// Want unpacks a build unless it is there. Unpacked follows, unless Drop comes before it.
+func (f *Folder) Want(b *messages.Build) { f.do(b.ID, func() { f.want(b) }) }
 
-// Drop deletes the files of a build, and what has been uploaded for it. No process may run from them.
-func (f *Folder) Drop(id messages.BuildID) { f.do(func() { f.drop(id) }) }
-
-// Keep deletes what New has found of all builds but these, as Drop does.
-func (f *Folder) Keep(ids map[messages.BuildID]bool) {
-	f.do(func() {
-		for id := range f.left {
-			if !ids[id] {
-				f.drop(id)
-			}
-		}
-	})
+// Drop deletes the files of a build, and what has been uploaded for it. No process may run from them. A build that waits to
+// be unpacked is not.
+func (f *Folder) Drop(id messages.BuildID) {
+	f.mu.Lock()
+	f.queue = slices.DeleteFunc(f.queue, func(t task) bool { return t.build == id })
+	f.mu.Unlock()
+	f.do(id, func() { f.drop(id) })
 }
 
-// sweep is Keep for a host of a cluster, which may have been away when a build was deleted, and does not know all builds when
-// it starts.
-func (f *Folder) sweep() {
-	for id := range f.left {
+// sweep deletes the files of builds that were deleted while the host was away. A host of a cluster does not know all builds
+// when it starts.
+func (f *Folder) sweep(left []messages.BuildID) {
+	for _, id := range left {
 		err := f.ask(func() error { return f.o.Known(f.ctx, id) })
 		if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
-			f.do(func() {
+			f.do("", func() {
 				if !f.wanted[id] { // otherwise the owner calls Drop, after the last process
 					f.drop(id)
 				}
@@ -160,8 +158,8 @@ const (
 
 func (f *Folder) path(id messages.BuildID) string { return filepath.Join(f.o.Dir, string(id)) }
 
-// found returns the builds that have files here, and these: the names of unpacked files and of uploads are ids, or begin with
-// one and a dot.
+// found returns the builds that have files here, and these, in the order in which they are deleted: the digest before what it
+// says is complete. The names of unpacked files and of uploads are ids, or begin with one and a dot.
 func (f *Folder) found() map[messages.BuildID][]string {
 	all := make(map[messages.BuildID][]string)
 	for _, dir := range []string{f.o.Dir, filepath.Join(f.o.Storage, messages.UploadsBucket)} {
@@ -169,7 +167,7 @@ func (f *Folder) found() map[messages.BuildID][]string {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			f.o.Log.Error().Err(err).Msg("a folder of builds cannot be read")
 		}
-		for _, e := range entries {
+		for _, e := range slices.Backward(entries) {
 			if name, _, _ := strings.Cut(e.Name(), "."); strings.HasPrefix(name, buildPrefix) {
 				id := messages.BuildID(name)
 				all[id] = append(all[id], filepath.Join(dir, e.Name()))
@@ -179,16 +177,21 @@ func (f *Folder) found() map[messages.BuildID][]string {
 	return all
 }
 
-// clean removes what is not complete.
+// clean removes what is not complete, and has sweep look after the rest.
 func (f *Folder) clean() {
-	for id := range f.left {
+	left := slices.Collect(maps.Keys(f.found()))
+	f.work.Go(func() { f.sweep(left) })
+	for _, id := range left {
 		if _, err := os.Stat(f.path(id) + digestSuffix); errors.Is(err, fs.ErrNotExist) {
 			f.remove(f.path(id))
 		}
 	}
 }
 
-func (f *Folder) drop(id messages.BuildID) { f.remove(f.found()[id]...) }
+func (f *Folder) drop(id messages.BuildID) {
+	delete(f.wanted, id)
+	f.remove(f.found()[id]...)
+}
 
 // remove deletes files and folders in order. It ends at one that stays.
 func (f *Folder) remove(paths ...string) {
