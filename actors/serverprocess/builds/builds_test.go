@@ -142,11 +142,17 @@ func TestAnArchiveIsRefused(t *testing.T) {
 		"parent":         {pack(t, item{name: "../server"}), "leaves"},
 		"link":           {pack(t, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}), "link"},
 		"too large":      {pack(t, item{name: "a", text: noise(2 << 20), change: func(h *zip.FileHeader) { h.Method = zip.Deflate }}, item{name: "b", text: strings.Repeat("b", 2<<20)}), "more than 3145728 bytes"},
+		"empty folders":  {pack(t, item{name: strings.Repeat("a/", 30)}), "more than 100000 bytes together; each file and folder counts as 4096 at least"},
+		"empty files":    {pack(t, many[:31]...), "more than 100000 bytes together"},
 		"ratio":          {pack(t, item{name: "a", text: strings.Repeat("a", 2<<20)}), "more than 200 times"},
 		"bad checksum":   {bad, "checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, _, err := unpackTo(t, c.data, small)
+			limits := small
+			if strings.HasPrefix(name, "empty") {
+				limits.UnpackedMax = 100_000
+			}
+			dir, _, err := unpackTo(t, c.data, limits)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -165,10 +171,14 @@ func TestAnArchiveThatLiesAboutItsSizes(t *testing.T) {
 	if _, _, err := unpackTo(t, data, Limits{}); err == nil {
 		t.Error("accepted")
 	}
-	data = pack(t, item{name: "a", text: noise(900_000)}, item{name: "b", text: noise(900_000)})
+	data = pack(t, item{name: "a", text: noise(900_000)}, item{name: "b"})
 	first, second := bytes.Index(data, []byte("PK\x01\x02")), bytes.LastIndex(data, []byte("PK\x01\x02"))
+	copy(data[second+16:second+28], data[first+16:first+28]) // checksum and sizes
 	copy(data[second+42:second+46], data[first+42:first+46]) // offset of its local header
-	if _, _, err := unpackTo(t, data, Limits{UnpackedMax: 1_850_000 - 100_000}); err == nil || !strings.Contains(err.Error(), "at most") && !strings.Contains(err.Error(), "more than") {
+	if _, w, err := unpackTo(t, data, Limits{}); err != nil || w.total != 1_800_000 {
+		t.Errorf("%d bytes, %v", w.total, err)
+	}
+	if _, _, err := unpackTo(t, data, Limits{UnpackedMax: 1_200_000}); err == nil || !strings.Contains(err.Error(), "more than 1200000 bytes") {
 		t.Error(err)
 	}
 }
@@ -331,8 +341,8 @@ func TestBuildsAfterARestart(t *testing.T) {
 	}
 	for name, lose := range map[string]func() error{
 		"no digest":      func() error { return os.Remove(filepath.Join(dir, "build-1.digest")) },
-		"another digest": func() error { return os.WriteFile(filepath.Join(dir, "build-1.digest"), []byte("x 3 -\n"), 0o600) },
-		"half a digest":  func() error { return os.Truncate(filepath.Join(dir, "build-1.digest"), 68) },
+		"another digest": func() error { return os.WriteFile(filepath.Join(dir, "build-1.digest"), []byte("x 3 4096 -\n"), 0o600) },
+		"half a digest":  func() error { return os.Truncate(filepath.Join(dir, "build-1.digest"), 73) },
 		"no folder":      func() error { return os.RemoveAll(filepath.Join(dir, "build-1")) },
 		"not reported":   func() error { record.Digest = ""; return nil },
 	} {
@@ -489,13 +499,13 @@ func TestFilesOfBuildsThatWereDeletedMeanwhile(t *testing.T) {
 
 func TestAllBuildsTogetherAreLimited(t *testing.T) {
 	storage, dir := storageOf(t, map[string]string{"ten/server": "0123456789", "one/server": "0"}), t.TempDir()
-	f, u := folder(t, storage, dir, func(o *Options) { o.Limits.UnpackedMax = 10 })
+	f, u := folder(t, storage, dir, func(o *Options) { o.Limits.UnpackedMax = 4096 })
 	for i := range messages.BuildsTimes {
 		f.Want(&messages.Build{ID: messages.BuildID(fmt.Sprint("build-", i)), Bucket: "games", Key: "ten"})
 		u.answer(t, "")
 	}
 	f.Want(&messages.Build{ID: "build-more", Bucket: "games", Key: "one"})
-	u.answer(t, "the builds of this host have more than 250 bytes together")
+	u.answer(t, "the builds of this host have more than 102400 bytes together: delete some, and create this build again")
 	f.Drop("build-7")
 	f.Want(&messages.Build{ID: "build-more", Bucket: "games", Key: "one"})
 	u.answer(t, "")
@@ -521,7 +531,7 @@ func FuzzArchive(f *testing.F) {
 	f.Add(pack(f, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}))
 	f.Add(pack(f, item{name: `a\b`, text: "x"}, item{name: "A/b"}))
 	f.Add(pack(f, item{name: "a", text: strings.Repeat("a", 5000)}))
-	limits := Limits{UnpackedMax: 4096, FilesMax: 20}
+	limits := Limits{UnpackedMax: 10 * entryMin, FilesMax: 20}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir, _, err := unpackTo(t, data, limits)
 		if around, _ := os.ReadDir(filepath.Dir(dir)); len(around) != 1 {
@@ -543,7 +553,7 @@ func FuzzArchive(f *testing.F) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if total > limits.UnpackedMax || files > limits.FilesMax {
+		if max(total, int64(files)*entryMin) > limits.UnpackedMax || files > limits.FilesMax {
 			t.Fatalf("%d bytes in %d files: %v", total, files, err)
 		}
 	})

@@ -203,48 +203,57 @@ func (f *Folder) remove(paths ...string) {
 	}
 }
 
-// sealed returns the content of the digest file of a build.
-func (f *Folder) sealed(digest string, size int64) string {
-	owner := "-"
-	if f.o.Owner != nil {
-		owner = fmt.Sprintf("%d:%d", f.o.Owner.UID, f.o.Owner.GID)
+// seal is what a digest file says of the files of a build.
+type seal struct {
+	digest      string
+	size, taken int64  // bytes, and counted bytes (Limits.UnpackedMax)
+	owner       string // "-" or UID:GID
+}
+
+// String returns the content of the digest file.
+func (s seal) String() string { return fmt.Sprintln(s.digest, s.size, s.taken, s.owner) }
+
+// sealOf reads the digest file of a build. It returns the zero seal if there is none that is complete.
+func (f *Folder) sealOf(id messages.BuildID) (s seal) {
+	text, _ := os.ReadFile(f.path(id) + digestSuffix)
+	if _, err := fmt.Sscan(string(text), &s.digest, &s.size, &s.taken, &s.owner); err != nil || s.String() != string(text) {
+		return seal{}
 	}
-	return fmt.Sprintf("%s %d %s\n", digest, size, owner)
+	return s
+}
+
+func (f *Folder) owner() string {
+	if f.o.Owner == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d:%d", f.o.Owner.UID, f.o.Owner.GID)
 }
 
 // intact reports whether the files of a build are here, as the catalog's record says, and belong to the owner. A host that
 // runs no processes leaves the files to whoever owns them, for the day when it does.
 func (f *Folder) intact(b *messages.Build) bool {
-	text, err := os.ReadFile(f.path(b.ID) + digestSuffix)
-	same := string(text) == f.sealed(b.Digest, b.Size)
-	if f.o.Owner == nil {
-		same = strings.HasPrefix(string(text), fmt.Sprintf("%s %d ", b.Digest, b.Size)) && strings.HasSuffix(string(text), "\n")
-	}
-	if err != nil || !same {
+	s := f.sealOf(b.ID)
+	if s.digest == "" || s.digest != b.Digest || s.size != b.Size || f.o.Owner != nil && s.owner != f.owner() {
 		return false
 	}
-	_, err = os.Stat(f.path(b.ID))
+	_, err := os.Stat(f.path(b.ID))
 	return err == nil
 }
 
-// seal writes the digest file of a build whose files are durable, and makes it durable.
-func (f *Folder) seal(q messages.BuildUnpacked) error {
-	to, err := os.OpenFile(f.path(q.ID)+digestSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// write writes the digest file of a build whose files are durable, and makes it durable.
+func (f *Folder) write(id messages.BuildID, s seal) error {
+	to, err := os.OpenFile(f.path(id)+digestSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = to.WriteString(f.sealed(q.Digest, q.Size))
+	_, err = to.WriteString(s.String())
 	return errors.Join(err, to.Sync(), to.Close(), syncFolder(os.Open(f.o.Dir)))
 }
 
-// unpacked returns how many bytes the unpacked builds have.
+// unpacked returns how many counted bytes the unpacked builds have.
 func (f *Folder) unpacked() (all int64) {
 	for id := range f.found() {
-		var digest string
-		var size int64
-		text, _ := os.ReadFile(f.path(id) + digestSuffix)
-		_, _ = fmt.Sscan(string(text), &digest, &size) // 0 if it is not complete
-		all += size
+		all += f.sealOf(id).taken
 	}
 	return all
 }
@@ -258,13 +267,14 @@ func (f *Folder) want(b *messages.Build) {
 	}
 	f.remove(f.path(b.ID)+digestSuffix, f.path(b.ID))
 	began := time.Now()
-	q, err := f.unpack(b)
+	s, err := f.unpack(b)
 	if f.ctx.Err() != nil {
 		return
 	}
-	if err == nil && b.Digest != "" && q.Digest != b.Digest {
+	if err == nil && b.Digest != "" && s.digest != b.Digest {
 		err = fmt.Errorf("%s/%s has other files on this host than those of which the build was made", b.Bucket, b.Key)
 	}
+	q := messages.BuildUnpacked{ID: b.ID, Size: s.size, Digest: s.digest}
 	if err != nil {
 		f.remove(f.path(b.ID)) // the report may take long
 		q = messages.BuildUnpacked{ID: b.ID, Failed: why(err)}
@@ -274,7 +284,7 @@ func (f *Folder) want(b *messages.Build) {
 		err = reported
 	}
 	if err == nil {
-		err = f.seal(q)
+		err = f.write(b.ID, s)
 	}
 	if f.ctx.Err() != nil {
 		return
@@ -320,31 +330,31 @@ func (f *Folder) ask(question func() error) error {
 }
 
 // unpack writes the files of a build, and makes them durable.
-func (f *Folder) unpack(b *messages.Build) (q messages.BuildUnpacked, err error) {
+func (f *Folder) unpack(b *messages.Build) (s seal, err error) {
 	if _, err := os.Stat(f.o.Dir); errors.Is(err, fs.ErrNotExist) {
 		if err := errors.Join(os.MkdirAll(f.o.Dir, 0o755), os.Chmod(f.o.Dir, 0o755)); err != nil { // whatever the umask is
-			return q, err
+			return s, err
 		}
 	}
 	if err := os.Mkdir(f.path(b.ID), 0o700); err != nil {
-		return q, err
+		return s, err
 	}
 	root, err := os.OpenRoot(f.path(b.ID))
 	if err != nil {
-		return q, err
+		return s, err
 	}
 	defer root.Close()
 	w := newWriter(root, f.o.Owner, f.o.Limits, f.ctx.Done())
 	if all := w.limits.UnpackedMax * messages.BuildsTimes; all-f.unpacked() < w.most {
-		w.most, w.over = all-f.unpacked(), fmt.Errorf("the builds of this host have more than %d bytes together: delete some", all)
+		w.most, w.over = all-f.unpacked(), fmt.Errorf("the builds of this host have more than %d bytes together: delete some, and create this build again", all)
 	}
 	if err := f.fill(w, b.Bucket, b.Key); err != nil {
-		return q, err
+		return s, err
 	}
 	if err := w.own("."); err != nil {
-		return q, err
+		return s, err
 	}
-	return messages.BuildUnpacked{ID: b.ID, Size: w.total, Digest: w.digest()}, w.sync()
+	return seal{w.digest(), w.total, w.taken, f.owner()}, w.sync()
 }
 
 // fill writes what a storage location names.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,7 +21,7 @@ import (
 
 // Limits are the limits of one build.
 type Limits struct {
-	UnpackedMax int64 // bytes of all files; 0: DefaultUnpackedMax
+	UnpackedMax int64 // bytes of all files and folders, of which each counts as entryMin at least; 0: DefaultUnpackedMax
 	FilesMax    int   // files and folders; 0: DefaultFilesMax
 }
 
@@ -30,6 +31,8 @@ const (
 	DefaultFilesMax    = 100_000
 	// ratioMax limits how many bytes each byte of an archive may become. Executables and maps become 2 to 10.
 	ratioMax = 200
+	// entryMin is about what a file or folder without bytes takes on a disk.
+	entryMin = 4 << 10
 )
 
 // writer writes the files of a build into an empty folder. It enforces the limits on bytes, and keeps what the digest is
@@ -37,12 +40,14 @@ const (
 type writer struct {
 	tree   filetree.Tree
 	limits Limits
-	most   int64 // bytes of all files
+	most   int64 // counted bytes
 	over   error // the reason if there are more
+	ratio  int64 // bytes of all files of an archive
 	root   *os.Root
 	owner  *Owner
 	stop   <-chan struct{}
-	total  int64
+	total  int64 // bytes of all files
+	taken  int64 // counted bytes
 	sums   []fileSum
 	made   []string // folders
 	buffer []byte
@@ -56,8 +61,8 @@ type fileSum struct {
 
 func newWriter(root *os.Root, o *Owner, l Limits, stop <-chan struct{}) *writer {
 	l.UnpackedMax, l.FilesMax = cmp.Or(l.UnpackedMax, DefaultUnpackedMax), cmp.Or(l.FilesMax, DefaultFilesMax)
-	w := &writer{limits: l, most: l.UnpackedMax, root: root, owner: o, stop: stop, buffer: make([]byte, 256<<10)}
-	w.over = fmt.Errorf("the files have more than %d bytes together", l.UnpackedMax)
+	w := &writer{limits: l, most: l.UnpackedMax, ratio: math.MaxInt64, root: root, owner: o, stop: stop, buffer: make([]byte, 256<<10)}
+	w.over = fmt.Errorf("the files have more than %d bytes together; each file and folder counts as %d at least", l.UnpackedMax, entryMin)
 	w.tree = filetree.Tree{FilesMax: l.FilesMax, File: w.file, Folder: w.folder}
 	return w
 }
@@ -67,9 +72,7 @@ func (w *writer) archive(from io.ReaderAt, size int64) error {
 	if size > w.limits.UnpackedMax {
 		return fmt.Errorf("the archive has %d bytes; at most %d are allowed", size, w.limits.UnpackedMax)
 	}
-	if size*ratioMax < w.most {
-		w.most, w.over = size*ratioMax, fmt.Errorf("the files have more than %d times as many bytes as the archive", ratioMax)
-	}
+	w.ratio = size * ratioMax
 	return w.filled(w.tree.FromZip(from, size))
 }
 
@@ -83,7 +86,18 @@ func (w *writer) filled(failed error) error {
 
 var errClosed = errors.New("the host is shutting down")
 
+// take counts bytes.
+func (w *writer) take(n int64) error {
+	if w.taken += n; w.taken > w.most {
+		return w.over
+	}
+	return nil
+}
+
 func (w *writer) folder(name string) error {
+	if err := w.take(entryMin); err != nil {
+		return err
+	}
 	if err := w.root.Mkdir(filepath.FromSlash(name), 0o755); err != nil {
 		return err
 	}
@@ -114,6 +128,9 @@ func syncFolder(dir *os.File, err error) error {
 
 // file writes a file. It can be executed, because archives of some systems do not say what can be.
 func (w *writer) file(name string, from io.Reader) error {
+	if err := w.take(entryMin); err != nil {
+		return err
+	}
 	to, err := w.root.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
 		return err
@@ -144,8 +161,11 @@ func (w *writer) copy(to io.Writer, sum hash.Hash, from io.Reader) (n int64, err
 		}
 		read, failed := from.Read(w.buffer)
 		n += int64(read)
-		if w.total += int64(read); w.total > w.most {
-			return n, w.over
+		if w.total += int64(read); w.total > w.ratio {
+			return n, fmt.Errorf("the files have more than %d times as many bytes as the archive", ratioMax)
+		}
+		if err := w.take(max(0, min(int64(read), n-entryMin))); err != nil {
+			return n, err
 		}
 		sum.Write(w.buffer[:read])
 		if _, err := to.Write(w.buffer[:read]); err != nil {
