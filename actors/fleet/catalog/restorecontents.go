@@ -14,8 +14,9 @@ import (
 	"troupe/messages"
 )
 
-// restoredMax limits the unpacked size of stored contents. They passed stricter limits when they were uploaded.
-var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
+// restoredMax has the limits of stored contents. They passed stricter ones when they were uploaded, of which that on files did
+// not count the up to 32 folders of each file in earlier builds of Troupe.
+var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax, FilesMax: 33 * bundle.FilesMax}
 
 // restoreContents reads the contents of scripts. If a script's newest content is missing or unusable, its fleets run an
 // earlier content: the recorded one, or the newest one in the store to which no record refers. If there is none, the

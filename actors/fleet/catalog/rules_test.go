@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -126,6 +128,29 @@ func TestADeletingFleetIsNotChanged(t *testing.T) {
 		// An alias is not deleted together with its fleet (service-api.md 2.4).
 		if f, err := w.owner.c.Resolve("", w.alias.ID); err != nil || f.ID != w.fleet.ID {
 			t.Errorf("the alias leads to %+v, %v", f, err)
+		}
+	})
+}
+
+// Earlier builds of Troupe did not count the folders of a script.
+func TestAStoredScriptMayHaveManyFolders(t *testing.T) {
+	run(t, func(w *world) {
+		var out bytes.Buffer
+		z := zip.NewWriter(&out)
+		for i := range 400 {
+			if _, err := z.Create(strings.Repeat(fmt.Sprint(i, "/"), 30) + "main.js"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for id := range w.disk.Records(store.Content) {
+			w.disk.Put(store.Content, id, out.String())
+		}
+		w.restart()
+		if newest, _ := w.owner.c.Contents(w.script.ID); newest.Bundle == nil || len(newest.Bundle.Files) != 400 {
+			t.Errorf("%+v, %v", newest, w.owner.c.Unread().Damaged())
 		}
 	})
 }

@@ -12,13 +12,14 @@ import (
 // Limits are the configurable limits of a bundle.
 type Limits struct {
 	UnpackedMax int64 // maximum total size of all files in bytes (service-api.md 2.5); 0 means DefaultUnpackedMax
+	FilesMax    int   // maximum number of files and directories; 0 means FilesMax
 }
 
 // The limits of all bundles.
 const (
 	ZipMax             = 5_000_000 // maximum size of an archive in bytes (realtime.md 15.1)
 	DefaultUnpackedMax = 50 << 20
-	// FilesMax is the maximum number of files and directories. The AWS SDK for JavaScript has 3,000.
+	// FilesMax is the default of Limits.FilesMax. The AWS SDK for JavaScript has 3,000.
 	FilesMax = 10_000
 )
 
@@ -32,7 +33,7 @@ type collector struct {
 
 func newCollector(l Limits) *collector {
 	c := &collector{unpackedMax: cmp.Or(l.UnpackedMax, DefaultUnpackedMax), files: make(map[string][]byte)}
-	c.tree = filetree.Tree{FilesMax: FilesMax, File: c.read}
+	c.tree = filetree.Tree{FilesMax: cmp.Or(l.FilesMax, FilesMax), File: c.read}
 	return c
 }
 
