@@ -105,16 +105,6 @@ func (w *writer) folder(name string) error {
 	return w.own(name)
 }
 
-// sync makes the names of all files and folders durable. The files are.
-func (w *writer) sync() error {
-	for _, name := range append(w.made, ".") {
-		if err := syncFolder(w.root.Open(filepath.FromSlash(name))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // syncFolder makes the names in a folder durable, and closes it. Windows cannot sync folders.
 func syncFolder(dir *os.File, err error) error {
 	if err != nil {
@@ -141,7 +131,7 @@ func (w *writer) file(name string, from io.Reader) error {
 		err = w.own(name)
 	}
 	if err == nil {
-		err = to.Sync()
+		err = syncFile(to)
 	}
 	if closed := to.Close(); err == nil {
 		err = closed
