@@ -14,40 +14,15 @@ import (
 	"unicode/utf8"
 
 	"go.uber.org/goleak"
+
+	"troupe/actors/filetree/filetreetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// item is an entry of an archive. change modifies its header.
-type item struct {
-	name, text string
-	change     func(*zip.FileHeader)
-}
+type item = filetreetest.Item
 
-func pack(tb testing.TB, items ...item) []byte {
-	tb.Helper()
-	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	for _, i := range items {
-		h := &zip.FileHeader{Name: i.name, Method: zip.Deflate}
-		if i.change != nil {
-			i.change(h)
-		}
-		f, err := w.CreateHeader(h)
-		if err == nil {
-			_, err = f.Write([]byte(i.text))
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-func mode(m fs.FileMode) func(*zip.FileHeader) { return func(h *zip.FileHeader) { h.SetMode(m) } }
+var pack, mode = filetreetest.Pack, filetreetest.Mode
 
 // unix marks an entry as made on Unix. Otherwise it is marked as made on MS-DOS.
 func unix(h *zip.FileHeader) { h.CreatorVersion = 3 << 8 }
@@ -81,9 +56,9 @@ func ofZip(data []byte) (string, error) {
 
 func TestAnArchiveBecomesItsFiles(t *testing.T) {
 	got, err := ofZip(pack(t,
-		item{name: "bin/"}, item{name: "bin/"}, item{name: "./", change: mode(fs.ModeDir | 0o700)},
-		item{name: "server", text: "one"}, item{name: "./maps/./deep/žluť.pak", text: "two", change: func(h *zip.FileHeader) { h.Method = zip.Store }},
-		item{name: `win\a.dll`, text: "dll"}, item{name: "__MACOSX/._server", text: "x"}, item{name: "empty"},
+		item{Name: "bin/"}, item{Name: "bin/"}, item{Name: "./", Change: mode(fs.ModeDir | 0o700)},
+		item{Name: "server", Text: "one"}, item{Name: "./maps/./deep/žluť.pak", Text: "two", Change: func(h *zip.FileHeader) { h.Method = zip.Store }},
+		item{Name: `win\a.dll`, Text: "dll"}, item{Name: "__MACOSX/._server", Text: "x"}, item{Name: "empty"},
 	))
 	if want := "bin/ server=one maps/ maps/deep/ maps/deep/žluť.pak=two win/ win/a.dll=dll empty="; got != want || err != nil {
 		t.Errorf("%q, want %q: %v", got, want, err)
@@ -91,12 +66,12 @@ func TestAnArchiveBecomesItsFiles(t *testing.T) {
 }
 
 func TestAnArchiveIsRefused(t *testing.T) {
-	exe := item{name: "server", text: "x"}
+	exe := item{Name: "server", Text: "x"}
 	many := []item{exe}
 	for i := range 40 {
-		many = append(many, item{name: fmt.Sprint(i)})
+		many = append(many, item{Name: fmt.Sprint(i)})
 	}
-	bad := pack(t, item{name: "server", text: "hello hello", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
+	bad := pack(t, item{Name: "server", Text: "hello hello", Change: func(h *zip.FileHeader) { h.Method = zip.Store }})
 	bad[bytes.Index(bad, []byte("hello"))]++
 	for name, c := range map[string]struct {
 		data []byte
@@ -106,33 +81,33 @@ func TestAnArchiveIsRefused(t *testing.T) {
 		"no zip":          {[]byte("#!/bin/sh"), "cannot be read"},
 		"cut":             {pack(t, exe)[:60], "cannot be read"},
 		"too many":        {pack(t, many...), "more than 40 files"},
-		"too many, deep":  {pack(t, item{name: strings.Repeat("a/", 30) + "b"}, item{name: strings.Repeat("b/", 30) + "b"}), "more than 40 files"},
-		"absolute":        {pack(t, item{name: "/etc/passwd"}), "absolute"},
-		"parent":          {pack(t, item{name: "../server"}), "leaves"},
-		"inner parent":    {pack(t, item{name: "a/b/../../c"}), "leaves"},
-		"backslash":       {pack(t, item{name: `bin\server`, change: unix}), "backslash"},
-		"both slashes":    {pack(t, item{name: `bin/a\server`}), "backslash"},
-		"escape":          {pack(t, item{name: `..\server`}), "leaves"},
-		"absolute, DOS":   {pack(t, item{name: `\server`}), "absolute"},
-		"twice, DOS":      {pack(t, item{name: `lib\a`}, item{name: "lib/a"}), "twice"},
-		"drive":           {pack(t, item{name: "C:server"}), "drive"},
-		"no name":         {pack(t, item{name: ""}), "no name"},
-		"dot":             {pack(t, item{name: "."}), "no name"},
-		"zero byte":       {pack(t, item{name: "server\x00.txt"}), "zero byte"},
-		"not UTF-8":       {pack(t, item{name: "m\xff"}), "UTF-8"},
-		"long path":       {pack(t, item{name: strings.Repeat("a", 600)}), "longer than 512"},
-		"deep path":       {pack(t, item{name: strings.Repeat("a/", 40) + "b"}), "deep"},
-		"link":            {pack(t, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}), "link"},
-		"device":          {pack(t, item{name: "server", change: mode(fs.ModeDevice | fs.ModeCharDevice | 0o600)}), "neither"},
-		"pipe":            {pack(t, item{name: "server", change: mode(fs.ModeNamedPipe | 0o600)}), "neither"},
+		"too many, deep":  {pack(t, item{Name: strings.Repeat("a/", 30) + "b"}, item{Name: strings.Repeat("b/", 30) + "b"}), "more than 40 files"},
+		"absolute":        {pack(t, item{Name: "/etc/passwd"}), "absolute"},
+		"parent":          {pack(t, item{Name: "../server"}), "leaves"},
+		"inner parent":    {pack(t, item{Name: "a/b/../../c"}), "leaves"},
+		"backslash":       {pack(t, item{Name: `bin\server`, Change: unix}), "backslash"},
+		"both slashes":    {pack(t, item{Name: `bin/a\server`}), "backslash"},
+		"escape":          {pack(t, item{Name: `..\server`}), "leaves"},
+		"absolute, DOS":   {pack(t, item{Name: `\server`}), "absolute"},
+		"twice, DOS":      {pack(t, item{Name: `lib\a`}, item{Name: "lib/a"}), "twice"},
+		"drive":           {pack(t, item{Name: "C:server"}), "drive"},
+		"no name":         {pack(t, item{Name: ""}), "no name"},
+		"dot":             {pack(t, item{Name: "."}), "no name"},
+		"zero byte":       {pack(t, item{Name: "server\x00.txt"}), "zero byte"},
+		"not UTF-8":       {pack(t, item{Name: "m\xff"}), "UTF-8"},
+		"long path":       {pack(t, item{Name: strings.Repeat("a", 600)}), "longer than 512"},
+		"deep path":       {pack(t, item{Name: strings.Repeat("a/", 40) + "b"}), "deep"},
+		"link":            {pack(t, item{Name: "server", Text: "/bin/sh", Change: mode(fs.ModeSymlink | 0o777)}), "link"},
+		"device":          {pack(t, item{Name: "server", Change: mode(fs.ModeDevice | fs.ModeCharDevice | 0o600)}), "neither"},
+		"pipe":            {pack(t, item{Name: "server", Change: mode(fs.ModeNamedPipe | 0o600)}), "neither"},
 		"encrypted":       {header(pack(t, exe), 8, func(b byte) byte { return b | 1 }), "encrypted"},
 		"method":          {header(pack(t, exe), 10, func(byte) byte { return 12 }), "method 12"},
 		"twice":           {pack(t, exe, exe), "twice"},
-		"twice, cleaned":  {pack(t, exe, item{name: "./server"}), "twice"},
-		"case":            {pack(t, exe, item{name: "Server"}), "case"},
-		"case of folder":  {pack(t, item{name: "lib/a"}, item{name: "LIB/b"}), "case"},
-		"file and folder": {pack(t, item{name: "a"}, item{name: "a/b"}), "a file and a folder"},
-		"folder and file": {pack(t, item{name: "a/b"}, item{name: "a"}), "a file and a folder"},
+		"twice, cleaned":  {pack(t, exe, item{Name: "./server"}), "twice"},
+		"case":            {pack(t, exe, item{Name: "Server"}), "case"},
+		"case of folder":  {pack(t, item{Name: "lib/a"}, item{Name: "LIB/b"}), "case"},
+		"file and folder": {pack(t, item{Name: "a"}, item{Name: "a/b"}), "a file and a folder"},
+		"folder and file": {pack(t, item{Name: "a/b"}, item{Name: "a"}), "a file and a folder"},
 		"bad checksum":    {bad, "checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +153,7 @@ func TestTheMemoryOfADirectoryIsLimited(t *testing.T) {
 	}
 	var comments []item
 	for i := range directoryMax/60_000 + 1 {
-		comments = append(comments, item{name: fmt.Sprint(i), change: func(h *zip.FileHeader) { h.Comment = strings.Repeat("c", 60_000) }})
+		comments = append(comments, item{Name: fmt.Sprint(i), Change: func(h *zip.FileHeader) { h.Comment = strings.Repeat("c", 60_000) }})
 	}
 	if _, err := ofZip(pack(t, comments...)); err == nil || !strings.Contains(err.Error(), "directory has more than") {
 		t.Error(err)
@@ -233,10 +208,10 @@ func TestAFolderBecomesItsFiles(t *testing.T) {
 
 // FuzzZip: whatever an archive says, the paths are clean and each is there once.
 func FuzzZip(f *testing.F) {
-	f.Add(pack(f, item{name: "bin/server", text: "one"}, item{name: "maps/"}))
-	f.Add(pack(f, item{name: "../server", text: "x"}))
-	f.Add(pack(f, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}))
-	f.Add(pack(f, item{name: `a\b`, text: "x"}, item{name: "A/b"}))
+	f.Add(pack(f, item{Name: "bin/server", Text: "one"}, item{Name: "maps/"}))
+	f.Add(pack(f, item{Name: "../server", Text: "x"}))
+	f.Add(pack(f, item{Name: "server", Text: "/bin/sh", Change: mode(fs.ModeSymlink | 0o777)}))
+	f.Add(pack(f, item{Name: `a\b`, Text: "x"}, item{Name: "A/b"}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		seen := make(map[string]bool)
 		tell := func(name string) error {

@@ -57,7 +57,7 @@ func TestAFolderBecomesItsFiles(t *testing.T) {
 
 func TestAZipFileIsUnpacked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "script.ZIP")
-	if err := os.WriteFile(path, pack(t, item{name: "main.js", text: "x"}), 0o600); err != nil {
+	if err := os.WriteFile(path, pack(t, item{Name: "main.js", Text: "x"}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b, err := bundle.FromPath(path, bundle.Limits{})

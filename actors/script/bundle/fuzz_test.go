@@ -13,10 +13,10 @@ import (
 // FromZip must not panic on any input. An accepted archive must be within the limits and have clean paths,
 // and Entry and Engine must work.
 func FuzzFromZip(f *testing.F) {
-	f.Add(pack(f, item{name: "main.js", text: "x"}, item{name: "lib/a.js", text: strings.Repeat("y", 5000)}))
-	f.Add(pack(f, item{name: "index.js"}, item{name: "package.json", text: `{"main":"index","troupe":{"engine":"node"}}`}))
-	f.Add(pack(f, item{name: "../main.js"}))
-	f.Add(pack(f, item{name: "main.js", change: mode(fs.ModeSymlink)}))
+	f.Add(pack(f, item{Name: "main.js", Text: "x"}, item{Name: "lib/a.js", Text: strings.Repeat("y", 5000)}))
+	f.Add(pack(f, item{Name: "index.js"}, item{Name: "package.json", Text: `{"main":"index","troupe":{"engine":"node"}}`}))
+	f.Add(pack(f, item{Name: "../main.js"}))
+	f.Add(pack(f, item{Name: "main.js", Change: mode(fs.ModeSymlink)}))
 	limits := bundle.Limits{UnpackedMax: 1 << 20}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := bundle.FromZip(data, limits)

@@ -18,41 +18,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"troupe/actors/filetree/filetreetest"
 	"troupe/messages"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// item is an entry of an archive. change modifies its header.
-type item struct {
-	name, text string
-	change     func(*zip.FileHeader)
-}
+type item = filetreetest.Item
 
-func pack(tb testing.TB, items ...item) []byte {
-	tb.Helper()
-	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	for _, i := range items {
-		h := &zip.FileHeader{Name: i.name, Method: zip.Deflate}
-		if i.change != nil {
-			i.change(h)
-		}
-		f, err := w.CreateHeader(h)
-		if err == nil {
-			_, err = f.Write([]byte(i.text))
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-func mode(m fs.FileMode) func(*zip.FileHeader) { return func(h *zip.FileHeader) { h.SetMode(m) } }
+var pack, mode = filetreetest.Pack, filetreetest.Mode
 
 // unpackTo unpacks an archive into a new folder, which it returns, also after an error.
 func unpackTo(tb testing.TB, data []byte, l Limits) (string, *writer, error) {
@@ -90,9 +64,9 @@ func listed(tb testing.TB, dir string) string {
 
 func TestAnArchiveBecomesItsFiles(t *testing.T) {
 	data := pack(t,
-		item{name: "bin/"}, item{name: "bin/"}, item{name: "./", change: mode(fs.ModeDir | 0o700)},
-		item{name: "server", text: "one"}, item{name: "./maps/./deep/žluť.pak", text: "two"},
-		item{name: `win\a.dll`, text: "dll"}, item{name: "__MACOSX/._server", text: "x"}, item{name: "empty"},
+		item{Name: "bin/"}, item{Name: "bin/"}, item{Name: "./", Change: mode(fs.ModeDir | 0o700)},
+		item{Name: "server", Text: "one"}, item{Name: "./maps/./deep/žluť.pak", Text: "two"},
+		item{Name: `win\a.dll`, Text: "dll"}, item{Name: "__MACOSX/._server", Text: "x"}, item{Name: "empty"},
 	)
 	dir, first, err := unpackTo(t, data, Limits{})
 	if err != nil {
@@ -109,11 +83,11 @@ func TestAnArchiveBecomesItsFiles(t *testing.T) {
 	}
 	// The same files in another order and with another compression are the same build; others are not.
 	store := func(h *zip.FileHeader) { h.Method = zip.Store }
-	_, same, err := unpackTo(t, pack(t, item{"empty", "", store}, item{"win/a.dll", "dll", store}, item{"maps/deep/žluť.pak", "two", nil}, item{"server", "one", nil}), Limits{})
+	_, same, err := unpackTo(t, pack(t, item{Name: "empty", Text: "", Change: store}, item{Name: "win/a.dll", Text: "dll", Change: store}, item{Name: "maps/deep/žluť.pak", Text: "two"}, item{Name: "server", Text: "one"}), Limits{})
 	if err != nil || same.digest() != first.digest() {
 		t.Errorf("%s, %s, %v", same.digest(), first.digest(), err)
 	}
-	for _, o := range [][]item{{{"server", "one", nil}}, {{"serve", "rone", nil}}, {{"server", "two", nil}}} {
+	for _, o := range [][]item{{{Name: "server", Text: "one"}}, {{Name: "serve", Text: "rone"}}, {{Name: "server", Text: "two"}}} {
 		if _, other, err := unpackTo(t, pack(t, o...), Limits{}); err != nil || other.digest() == first.digest() {
 			t.Errorf("%v: %v", o, err)
 		}
@@ -121,31 +95,25 @@ func TestAnArchiveBecomesItsFiles(t *testing.T) {
 }
 
 func TestAnArchiveIsRefused(t *testing.T) {
-	exe := item{name: "server", text: "x"}
+	exe := item{Name: "server", Text: "x"}
 	small := Limits{UnpackedMax: 3 << 20, FilesMax: 40}
 	many := []item{exe}
 	for i := range small.FilesMax {
-		many = append(many, item{name: fmt.Sprint(i)})
+		many = append(many, item{Name: fmt.Sprint(i)})
 	}
-	bad := pack(t, item{name: "server", text: "hello hello", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
-	bad[bytes.Index(bad, []byte("hello"))]++
 	for name, c := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"nothing":        {nil, "cannot be read"},
-		"no files":       {pack(t, item{name: "a/"}), "no files"},
-		"only finder's":  {pack(t, item{name: "__MACOSX/._a"}), "no files"},
-		"too many":       {pack(t, many...), "more than 40 files"},
-		"too many, deep": {pack(t, item{name: strings.Repeat("a/", 30) + "b"}, item{name: strings.Repeat("b/", 30) + "b"}), "more than 40 files"},
-		"too big":        {make([]byte, 3<<20+1), "at most 3145728"},
-		"parent":         {pack(t, item{name: "../server"}), "leaves"},
-		"link":           {pack(t, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}), "link"},
-		"too large":      {pack(t, item{name: "a", text: noise(2 << 20), change: func(h *zip.FileHeader) { h.Method = zip.Deflate }}, item{name: "b", text: strings.Repeat("b", 2<<20)}), "more than 3145728 bytes"},
-		"empty folders":  {pack(t, item{name: strings.Repeat("a/", 30)}), "more than 100000 bytes together; each file and folder counts as 4096 at least"},
-		"empty files":    {pack(t, many[:31]...), "more than 100000 bytes together"},
-		"ratio":          {pack(t, item{name: "a", text: strings.Repeat("a", 2<<20)}), "more than 200 times"},
-		"bad checksum":   {bad, "checksum"},
+		"no files":      {pack(t, item{Name: "a/"}), "no files"},
+		"only finder's": {pack(t, item{Name: "__MACOSX/._a"}), "no files"},
+		"too many":      {pack(t, many...), "more than 40 files"},
+		"too big":       {make([]byte, 3<<20+1), "at most 3145728"},
+		"parent":        {pack(t, item{Name: "../server"}), "leaves"},
+		"too large":     {pack(t, item{Name: "a", Text: noise(2 << 20), Change: func(h *zip.FileHeader) { h.Method = zip.Deflate }}, item{Name: "b", Text: strings.Repeat("b", 2<<20)}), "more than 3145728 bytes"},
+		"empty folders": {pack(t, item{Name: strings.Repeat("a/", 30)}), "more than 100000 bytes together; each file and folder counts as 4096 at least"},
+		"empty files":   {pack(t, many[:31]...), "more than 100000 bytes together"},
+		"ratio":         {pack(t, item{Name: "a", Text: strings.Repeat("a", 2<<20)}), "more than 200 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := small
@@ -165,13 +133,13 @@ func TestAnArchiveIsRefused(t *testing.T) {
 
 // Declared sizes may be wrong, and entries may share their compressed bytes: what is unpacked counts.
 func TestAnArchiveThatLiesAboutItsSizes(t *testing.T) {
-	data := pack(t, item{name: "a", text: noise(1 << 20)})
+	data := pack(t, item{Name: "a", Text: noise(1 << 20)})
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
 	binary.LittleEndian.PutUint32(data[at+24:], 10) // uncompressed size
 	if _, _, err := unpackTo(t, data, Limits{}); err == nil {
 		t.Error("accepted")
 	}
-	data = pack(t, item{name: "a", text: noise(900_000)}, item{name: "b"})
+	data = pack(t, item{Name: "a", Text: noise(900_000)}, item{Name: "b"})
 	first, second := bytes.Index(data, []byte("PK\x01\x02")), bytes.LastIndex(data, []byte("PK\x01\x02"))
 	copy(data[second+16:second+28], data[first+16:first+28]) // checksum and sizes
 	copy(data[second+42:second+46], data[first+42:first+46]) // offset of its local header
@@ -246,7 +214,7 @@ func TestBuildsOfFoldersAndArchives(t *testing.T) {
 	storage := storageOf(t, map[string]string{
 		"arena/bin/server": "exe", "arena/.config": "hidden", "arena/alias": "->bin/server", "arena/lib": "->bin",
 		"out/server": "exe", "out/secret": "->/etc/passwd", "up/secret": "->../arena/bin/server", "loop/a": "x", "loop/again": "->.", "text": "no zip",
-		"arena.zip": string(pack(t, item{name: "bin/server", text: "exe"})), "abroad": "->/etc",
+		"arena.zip": string(pack(t, item{Name: "bin/server", Text: "exe"})), "abroad": "->/etc",
 	})
 	dir := filepath.Join(t.TempDir(), "unpacked")
 	f, u := folder(t, storage, dir)
@@ -319,7 +287,7 @@ func (u *user) answer(t *testing.T, want string) {
 
 // A folder is used only with the digest of the catalog's record.
 func TestBuildsAfterARestart(t *testing.T) {
-	storage := storageOf(t, map[string]string{"arena/server": "exe", "arena.zip": string(pack(t, item{name: "other", text: "exe"}))})
+	storage := storageOf(t, map[string]string{"arena/server": "exe", "arena.zip": string(pack(t, item{Name: "other", Text: "exe"}))})
 	dir := t.TempDir()
 	for _, name := range []string{"build-cut", "notes"} {
 		if err := os.MkdirAll(filepath.Join(dir, name, "sub"), 0o755); err != nil {
@@ -526,11 +494,11 @@ func TestFailuresNameNoPathOfTheHost(t *testing.T) {
 // FuzzArchive: whatever an archive says, nothing is written outside of the folder or over the limits, and links and devices
 // are not made.
 func FuzzArchive(f *testing.F) {
-	f.Add(pack(f, item{name: "bin/server", text: "one"}, item{name: "maps/"}))
-	f.Add(pack(f, item{name: "../server", text: "x"}))
-	f.Add(pack(f, item{name: "server", text: "/bin/sh", change: mode(fs.ModeSymlink | 0o777)}))
-	f.Add(pack(f, item{name: `a\b`, text: "x"}, item{name: "A/b"}))
-	f.Add(pack(f, item{name: "a", text: strings.Repeat("a", 5000)}))
+	f.Add(pack(f, item{Name: "bin/server", Text: "one"}, item{Name: "maps/"}))
+	f.Add(pack(f, item{Name: "../server", Text: "x"}))
+	f.Add(pack(f, item{Name: "server", Text: "/bin/sh", Change: mode(fs.ModeSymlink | 0o777)}))
+	f.Add(pack(f, item{Name: `a\b`, Text: "x"}, item{Name: "A/b"}))
+	f.Add(pack(f, item{Name: "a", Text: strings.Repeat("a", 5000)}))
 	limits := Limits{UnpackedMax: 10 * entryMin, FilesMax: 20}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir, _, err := unpackTo(t, data, limits)
