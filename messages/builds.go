@@ -50,7 +50,7 @@ const UploadsBucket = "Troupe_Uploads"
 // UploadSuffix is the end of all keys in UploadsBucket.
 const UploadSuffix = ".zip"
 
-// UploadKey returns the key of a build in UploadsBucket.
+// UploadKey returns the key to which clients upload a build in UploadsBucket. Its archive has another one (BuildUploaded).
 func UploadKey(id BuildID) string { return string(id) + UploadSuffix }
 
 // BuildsTimes is how many times the bytes of the largest build (builds.unpackedMax) all unpacked builds of a host may have
@@ -69,10 +69,12 @@ type CreateBuild struct {
 	Call            string // see WithID
 }
 
-// BuildUploaded says that the archive of a build has been uploaded. The error is Conflict if the build does not wait for it.
+// BuildUploaded says that an archive of a build has been uploaded. The first one becomes that of the build; for another one the
+// error is Conflict.
 type BuildUploaded struct {
 	ToCatalog[None]
-	ID BuildID
+	ID  BuildID
+	Key string // where the archive is in UploadsBucket
 }
 
 // UpdateBuild changes those attributes that are not empty.

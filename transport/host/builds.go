@@ -74,10 +74,11 @@ func (h *Host) uploads(c *Config, key []byte, log zerolog.Logger) (serve func(ht
 			}
 			return err
 		},
-		Uploaded: func(ctx context.Context, id messages.BuildID) error {
-			return messages.Run(ctx, h.Doer(), messages.BuildUploaded{ID: id})
+		Uploaded: func(ctx context.Context, id messages.BuildID, name string) error {
+			return messages.Run(ctx, h.Doer(), messages.BuildUploaded{ID: id, Key: name})
 		},
 	})
+	h.bucket = u
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.URL.Path, uploads.Path) {

@@ -31,6 +31,7 @@ import (
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
 	"troupe/transport/serversdk/endpoint"
+	"troupe/transport/uploads"
 )
 
 // Options configure a Host besides its Config.
@@ -87,6 +88,7 @@ type Host struct {
 	sinks          []events.SinkOptions            // sinks in force; Start and Reload set it
 	own            bool                            // whether a destination wants the events of game sessions and player sessions
 	buildsDir      *child.Folder                   // the temporary folder of builds; nil if there is none
+	bucket         *uploads.Uploads                // nil if the host takes none
 	showLogs       bool                            // whether to copy the logs of game sessions to the host's log
 	queued         *player.Pool                    // limits the bytes in all players' queues together
 	fleets         []Fleet
@@ -296,6 +298,9 @@ func (h *Host) closeParts(reason messages.CloseReason) {
 	}
 	if h.http != nil && h.http.Shutdown(ctx) != nil {
 		h.http.Close()
+	}
+	if h.bucket != nil { // after the connections, from which it may read
+		h.bucket.Close()
 	}
 	if h.api != nil { // Shutdown closes the listener only if Serve was called
 		h.api.Close()

@@ -6,8 +6,13 @@
 // the build's archive. The token says so by itself, so that any host of a cluster and any later process knows it; signatures
 // are not looked at.
 //
-// What is uploaded is written to files with other names than that of the archive, which it gets when it is complete. Then the
-// catalog is told, and takes no other upload for the build. All names begin with the build's id and a dot: so
-// actors/serverprocess/builds finds them when the build is deleted. Several requests, of several hosts if they share the folder,
-// may work on one upload: whoever completes or aborts it takes its parts away from the others by renaming their folder.
+// The catalog alone decides which upload is the archive of a build. What is uploaded is written to files with begunMark in their
+// names. When it is complete, it gets a name that no other upload of the build has (a hash of the bytes, or of the upload and its
+// parts), is made durable, and the catalog is told that name. The first one is the archive; what else there is of the build is
+// deleted then. So an upload that is repeated, while it is being completed or after the answer was lost, is answered like
+// the first time, by any host with the same folder.
+//
+//	ID.upload-part-*, ID.upload-UPLOAD/PART, ID.upload-whole-* -> ID.HASH.zip -> catalog
+//
+// All names begin with the build's id and a dot: so actors/serverprocess/builds finds them when the build is deleted.
 package uploads

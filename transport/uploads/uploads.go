@@ -2,7 +2,6 @@ package uploads
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
@@ -16,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,21 +28,30 @@ import (
 
 // Options configure Uploads. They must not change.
 type Options struct {
-	Dir      string // the folder of the bucket messages.UploadsBucket, which is made when it is needed
-	SizeMax  int64  // bytes of an archive; all that is in Dir has messages.BuildsTimes as many at most
-	Key      []byte // signs tokens
-	Now      func() time.Time
-	Awaits   func(ctx context.Context, id messages.BuildID) error // refuses an upload that the build does not wait for
-	Uploaded func(ctx context.Context, id messages.BuildID) error // says that the archive of a build is there
+	Dir     string // the folder of the bucket messages.UploadsBucket, which is made when it is needed
+	SizeMax int64  // bytes of an archive; all that is in Dir has messages.BuildsTimes as many at most
+	Key     []byte // signs tokens
+	Now     func() time.Time
+	// Awaits says with Conflict or NotFound that a build takes no upload.
+	Awaits func(ctx context.Context, id messages.BuildID) error
+	// Uploaded makes the file with a name in Dir the archive of a build, whose only one it stays. The error is Conflict or
+	// NotFound if the build takes no upload. The same name may be given again.
+	Uploaded func(ctx context.Context, id messages.BuildID, name string) error
 	Log      zerolog.Logger
 }
 
 // Uploads is an http.Handler below Path. It is safe for concurrent use.
 type Uploads struct {
-	o    Options
-	mu   sync.Mutex
-	busy map[string]int // requests by the address of the client; guarded by mu
-	all  int            // requests of all clients; guarded by mu
+	o   Options
+	ctx context.Context // ends with Close
+	end context.CancelFunc
+
+	// Guarded by mu.
+	mu      sync.Mutex
+	busy    map[string]int           // requests by the address of the client
+	all     int                      // requests of all clients
+	joining map[string]chan struct{} // archives that are being made of parts; closed when that ends
+	work    sync.WaitGroup           // has the requests of all clients; Add is guarded by mu, Wait is not
 }
 
 // Path is where a client with the host's address as its endpoint finds the bucket.
@@ -55,10 +64,24 @@ const (
 	busyMax   = 64      // requests of all
 	listMax   = 4 << 20 // bytes of the list of parts
 	bodyTime  = 15 * time.Minute
+	tellTime  = 30 * time.Second
 )
 
-// New returns Uploads.
-func New(o Options) *Uploads { return &Uploads{o: o, busy: make(map[string]int)} }
+// New returns Uploads, which the caller must close.
+func New(o Options) *Uploads {
+	u := &Uploads{o: o, busy: make(map[string]int), joining: make(map[string]chan struct{})}
+	u.ctx, u.end = context.WithCancel(context.Background())
+	return u
+}
+
+// Close refuses all further requests, and waits for the others. Bodies that are being read must end by themselves, because
+// their connections are closed.
+func (u *Uploads) Close() {
+	u.mu.Lock()
+	u.end()
+	u.mu.Unlock()
+	u.work.Wait()
+}
 
 // refusal is an error of S3.
 type refusal struct {
@@ -131,10 +154,12 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request) (answer any, err
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "InvalidURI", "the query cannot be read")
 	}
-	if err := u.o.Awaits(r.Context(), id); err != nil {
-		return nil, refuse(http.StatusForbidden, "AccessDenied", "%v", err)
+	if r.Method == http.MethodPost && q.Has("uploads") || q.Has("partNumber") { // otherwise the whole is here soon, and maybe again
+		if err := u.refusalOf(u.o.Awaits(r.Context(), id)); err != nil {
+			return nil, err
+		}
 	}
-	if err := os.MkdirAll(u.o.Dir, 0o700); err != nil {
+	if err := makeFolder(u.o.Dir); err != nil {
 		return nil, err
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // a part may take longer than a call
@@ -153,11 +178,12 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request) (answer any, err
 		}
 		return nil, u.part(w, r, id, parts, n)
 	case r.Method == http.MethodPost && q.Has("uploadId"):
-		return u.complete(r, parts, id)
+		return u.complete(r, upload, id)
 	case r.Method == http.MethodDelete && q.Has("uploadId"):
-		mine, err := claim(parts)
+		aborted := parts + "-aborted"
+		err := os.Rename(parts, aborted) // no part comes any more
 		if err == nil {
-			err = os.RemoveAll(mine)
+			err = os.RemoveAll(aborted)
 		}
 		if err == nil {
 			w.WriteHeader(http.StatusNoContent)
@@ -174,12 +200,17 @@ func (u *Uploads) enter(address string) (leave func(), err error) {
 	client, _, _ := net.SplitHostPort(address)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.ctx.Err() != nil {
+		return nil, refuse(http.StatusServiceUnavailable, "ServiceUnavailable", "the host ends")
+	}
 	if u.busy[client] >= clientMax || u.all >= busyMax {
 		return nil, refuse(http.StatusServiceUnavailable, "SlowDown", "there are %d requests of this client at the same time, or %d of all", clientMax, busyMax)
 	}
 	u.busy[client]++
 	u.all++
+	u.work.Add(1)
 	return func() {
+		defer u.work.Done()
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.all--
@@ -189,14 +220,46 @@ func (u *Uploads) enter(address string) (leave func(), err error) {
 	}, nil
 }
 
+// begunMark is in the names of all that is not an archive yet.
+const begunMark = ".upload-"
+
 // name returns the path of a file or folder of a build that is not its archive. Whoever deletes the build's files finds them
 // by the part before the dot.
 func (u *Uploads) name(id messages.BuildID, rest string) string {
-	return filepath.Join(u.o.Dir, string(id)+".upload-"+rest)
+	return filepath.Join(u.o.Dir, string(id)+begunMark+rest)
 }
 
-func (u *Uploads) archive(id messages.BuildID) string {
-	return filepath.Join(u.o.Dir, messages.UploadKey(id))
+// archive returns the path of an archive of a build. hash is of what makes it another one than other archives of the build.
+func (u *Uploads) archive(id messages.BuildID, hash string) string {
+	return filepath.Join(u.o.Dir, string(id)+"."+hash+messages.UploadSuffix)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func makeFolder(path string) error {
+	err := os.Mkdir(path, 0o700)
+	switch {
+	case err == nil:
+		return syncFolder(filepath.Dir(path))
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return err
+}
+
+// syncFolder makes the names in a folder durable. Windows cannot sync folders.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS != "windows" {
+		err = dir.Sync()
+	}
+	return errors.Join(err, dir.Close())
 }
 
 // content is the body of a request. It refuses what it cannot read.
@@ -234,8 +297,8 @@ func (u *Uploads) used() (all int64, err error) {
 	return all, err
 }
 
-// write writes the body of a request to a new file, of which it returns the name.
-func (u *Uploads) write(r *http.Request, id messages.BuildID, most int64) (name, etag string, err error) {
+// write writes the body of a request to a new file, of which it returns the name and the hash.
+func (u *Uploads) write(r *http.Request, id messages.BuildID, most int64) (name, hash string, err error) {
 	all, err := u.used()
 	if err != nil {
 		return "", "", err
@@ -260,7 +323,7 @@ func (u *Uploads) write(r *http.Request, id messages.BuildID, most int64) (name,
 	if closed := to.Close(); err == nil {
 		err = closed
 	}
-	hash := hex.EncodeToString(sum.Sum(nil))
+	hash = hex.EncodeToString(sum.Sum(nil))
 	switch said := r.Header.Get("X-Amz-Content-Sha256"); {
 	case err != nil:
 		return "", "", err
@@ -269,165 +332,88 @@ func (u *Uploads) write(r *http.Request, id messages.BuildID, most int64) (name,
 	case len(said) == len(hash) && said != hash:
 		return "", "", refuse(http.StatusBadRequest, "XAmzContentSHA256Mismatch", "the bytes are not those that were hashed")
 	}
-	return to.Name(), `"` + hash[:32] + `"`, nil
+	return to.Name(), hash, nil
 }
 
-// publish makes a file the archive of a build. The first one stays: others may have unpacked it already.
-func (u *Uploads) publish(ctx context.Context, file string, id messages.BuildID) error {
-	err := os.Link(file, u.archive(id))
-	_ = os.Remove(file)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return u.tell(ctx, id)
-}
+func etag(hash string) string { return `"` + hash[:32] + `"` }
 
-// tell tells the catalog that the archive of a build is there.
-func (u *Uploads) tell(ctx context.Context, id messages.BuildID) error {
-	err := u.o.Uploaded(ctx, id)
-	var refused *messages.Error
-	if !errors.As(err, &refused) || refused.Code != messages.NotFound && refused.Code != messages.Conflict {
-		return err
+// publish gives a new file the name of an archive, unless it could not be written. There is no error if another host has made
+// the same archive meanwhile, and deleted what it was to be made of.
+func publish(file string, err error, archive string) error {
+	if err == nil {
+		err = os.Rename(file, archive)
 	}
-	if refused.Code == messages.NotFound { // it was deleted meanwhile
-		_ = os.Remove(u.archive(id))
-	}
-	return refuse(http.StatusForbidden, "AccessDenied", "%v", err)
-}
-
-// put takes an archive at once.
-func (u *Uploads) put(w http.ResponseWriter, r *http.Request, id messages.BuildID) error {
-	file, etag, err := u.write(r, id, min(partMax, u.o.SizeMax))
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", etag)
-	return u.publish(r.Context(), file, id)
-}
-
-// begin begins an upload in parts, and drops an earlier one of the build.
-func (u *Uploads) begin(id messages.BuildID) (any, error) {
-	if err := u.forget(id); err != nil {
-		return nil, err
-	}
-	random := make([]byte, 16)
-	_, _ = rand.Read(random) // never fails
-	upload := hex.EncodeToString(random)
-	return &begun{Bucket: messages.UploadsBucket, Key: messages.UploadKey(id), UploadId: upload}, os.Mkdir(u.name(id, upload), 0o700)
-}
-
-// forget deletes the parts of a build that are not an archive yet, and what nobody has gone on with for a day.
-func (u *Uploads) forget(id messages.BuildID) error {
-	entries, err := os.ReadDir(u.o.Dir)
-	for _, e := range entries {
-		info, failed := e.Info()
-		if failed != nil || strings.HasSuffix(e.Name(), messages.UploadSuffix) {
-			continue
-		}
-		if strings.HasPrefix(e.Name(), string(id)+".") || u.o.Now().Sub(info.ModTime()) > 24*time.Hour {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(u.o.Dir, e.Name())))
-		}
+	_ = os.Remove(file) // if it still has that name
+	if err != nil && exists(archive) {
+		return nil
 	}
 	return err
 }
 
-func partName(n int) string { return fmt.Sprintf("%05d", n) }
+// tell asks the catalog whether an archive is that of its build, which ends all other uploads of the build. It does so even if
+// the client has gone.
+func (u *Uploads) tell(id messages.BuildID, archive string) error {
+	if err := syncFolder(u.o.Dir); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(u.ctx, tellTime)
+	defer cancel()
+	err := u.refusalOf(u.o.Uploaded(ctx, id, filepath.Base(archive)))
+	var refused *refusal
+	switch {
+	case err == nil:
+		if err := u.remove(func(name string, _ time.Time) bool {
+			return strings.HasPrefix(name, string(id)+".") && name != filepath.Base(archive)
+		}); err != nil {
+			u.o.Log.Warn().Err(err).Str("build_id", string(id)).Msg("parts of a build that is uploaded cannot be deleted")
+		}
+	case errors.As(err, &refused) && refused.Status == http.StatusForbidden:
+		_ = os.Remove(archive)
+	}
+	return err
+}
 
-// part takes one part.
-func (u *Uploads) part(w http.ResponseWriter, r *http.Request, id messages.BuildID, parts string, n int) error {
-	total := int64(0)
-	entries, err := os.ReadDir(parts)
+// refusalOf returns the answer to a client for an error of the catalog. SDKs send a request again after a 503.
+func (u *Uploads) refusalOf(err error) error {
+	var refused *messages.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && (refused.Code == messages.NotFound || refused.Code == messages.Conflict):
+		return refuse(http.StatusForbidden, "AccessDenied", "%v", err)
+	}
+	u.o.Log.Warn().Err(err).Msg("an upload of a build failed, because the catalog did not answer")
+	return refuse(http.StatusServiceUnavailable, "ServiceUnavailable", "the host cannot find out now whether the build takes an upload; its log says why")
+}
+
+// put takes an archive at once.
+func (u *Uploads) put(w http.ResponseWriter, r *http.Request, id messages.BuildID) error {
+	file, hash, err := u.write(r, id, min(partMax, u.o.SizeMax))
 	if err != nil {
 		return err
 	}
+	archive := u.archive(id, hash)
+	if err := publish(file, nil, archive); err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etag(hash))
+	return u.tell(id, archive)
+}
+
+// forget deletes what was begun of a build, and what nobody has gone on with for a day.
+func (u *Uploads) forget(id messages.BuildID) error {
+	return u.remove(func(name string, changed time.Time) bool {
+		return !strings.HasSuffix(name, messages.UploadSuffix) && (strings.HasPrefix(name, string(id)+".") || u.o.Now().Sub(changed) > 24*time.Hour)
+	})
+}
+
+// remove deletes what is in the bucket.
+func (u *Uploads) remove(drop func(name string, changed time.Time) bool) error {
+	entries, err := os.ReadDir(u.o.Dir)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.Name() != partName(n) {
-			total += info.Size()
+		if info, failed := e.Info(); failed == nil && drop(e.Name(), info.ModTime()) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(u.o.Dir, e.Name())))
 		}
 	}
-	if total >= u.o.SizeMax {
-		return refuse(http.StatusBadRequest, "EntityTooLarge", "there are more than %d bytes", u.o.SizeMax)
-	}
-	file, etag, err := u.write(r, id, min(partMax, u.o.SizeMax-total))
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(file, filepath.Join(parts, partName(n))); err != nil {
-		_ = os.Remove(file)
-		return err
-	}
-	w.Header().Set("ETag", etag)
-	return nil
-}
-
-// complete makes the archive of the parts. One request of several gets them. Each part is deleted once it is in the archive, so
-// that an upload takes no more than its own bytes.
-func (u *Uploads) complete(r *http.Request, parts string, id messages.BuildID) (any, error) {
-	var list partList
-	if err := xml.NewDecoder(io.LimitReader(body(r), listMax)).Decode(&list); err != nil || len(list.Part) == 0 || len(list.Part) > partsMax {
-		return nil, refuse(http.StatusBadRequest, "MalformedXML", "the list of parts cannot be read")
-	}
-	total, last := int64(0), 0
-	answer := func() any {
-		return &completed{Bucket: messages.UploadsBucket, Key: messages.UploadKey(id), ETag: fmt.Sprintf(`"%d-%d"`, total, len(list.Part))}
-	}
-	if info, err := os.Stat(u.archive(id)); err == nil { // the catalog did not answer before
-		total = info.Size()
-		_ = os.RemoveAll(parts)
-		return answer(), u.tell(r.Context(), id)
-	}
-	if _, err := os.Stat(parts); err != nil {
-		return nil, err
-	}
-	for _, p := range list.Part {
-		if p.PartNumber <= last {
-			return nil, refuse(http.StatusBadRequest, "InvalidPartOrder", "the parts are not in their order")
-		}
-		last = p.PartNumber
-		info, err := os.Stat(filepath.Join(parts, partName(p.PartNumber)))
-		if err != nil {
-			return nil, refuse(http.StatusBadRequest, "InvalidPart", "part %d is not there", p.PartNumber)
-		}
-		if total += info.Size(); total > u.o.SizeMax {
-			return nil, refuse(http.StatusBadRequest, "EntityTooLarge", "there are more than %d bytes", u.o.SizeMax)
-		}
-	}
-	mine, err := claim(parts)
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(mine)
-	to, err := os.CreateTemp(u.o.Dir, filepath.Base(u.name(id, "whole-")))
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(to.Name()) // unless it got its name
-	for _, p := range list.Part {
-		if err = appendTo(to, filepath.Join(mine, partName(p.PartNumber))); err != nil {
-			break
-		}
-	}
-	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
-		return nil, err
-	}
-	return answer(), u.publish(r.Context(), to.Name(), id)
-}
-
-// claim takes the parts of an upload away from all other requests.
-func claim(parts string) (mine string, err error) {
-	mine = parts + "-claimed"
-	return mine, os.Rename(parts, mine)
-}
-
-// appendTo moves the content of a file to the end of another one.
-func appendTo(to io.Writer, name string) error {
-	from, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	if _, err := io.Copy(to, from); err != nil {
-		return err
-	}
-	return os.Remove(name)
+	return err
 }

@@ -1,10 +1,10 @@
 package uploads
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,30 +27,50 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const build = messages.BuildID("build-1")
 
-// bucket is Uploads whose catalog waits for the archive of build.
+// bucket is Uploads with the catalog, which says whether build waits for its archive.
 type bucket struct {
 	*Uploads
 	*testing.T
-	now    time.Time
-	awaits error
+	now time.Time
 
-	mu   sync.Mutex
-	late error // the answer to Uploaded; guarded by mu
-	told []messages.BuildID
+	mu     sync.Mutex
+	taken  string // the name of the archive that the catalog has taken first, as of build; guarded by mu
+	awaits error  // what Awaits answers otherwise; guarded by mu, like late
+	late   error  // what Uploaded answers although it has done its work
+	lost   error  // what Uploaded answers before that
 }
+
+const (
+	sizeMax = 30_000
+	third   = sizeMax / 3
+)
 
 func open(t *testing.T) *bucket {
 	b := &bucket{T: t, now: time.Now()}
+	taken := func(name string) error {
+		if b.taken != "" && b.taken != name {
+			return messages.Errorf(messages.Conflict, "it has its archive")
+		}
+		return nil
+	}
 	b.Uploads = New(Options{
-		Dir: filepath.Join(t.TempDir(), "bucket"), SizeMax: 30, Key: []byte("key"), Now: func() time.Time { return b.now },
-		Awaits: func(context.Context, messages.BuildID) error { return b.awaits },
-		Uploaded: func(_ context.Context, id messages.BuildID) error {
+		Dir: filepath.Join(t.TempDir(), "bucket"), SizeMax: sizeMax, Key: []byte("key"), Now: func() time.Time { return b.now },
+		Awaits: func(context.Context, messages.BuildID) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.told = append(b.told, id)
-			return b.late
+			return cmp.Or(b.awaits, taken(""))
+		},
+		Uploaded: func(ctx context.Context, id messages.BuildID, name string) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			err := cmp.Or(ctx.Err(), b.lost, taken(name))
+			if err == nil && id == build {
+				b.taken, err = name, b.late
+			}
+			return err
 		},
 	})
+	t.Cleanup(b.Close)
 	return b
 }
 
@@ -86,12 +106,23 @@ func (b *bucket) files() (all []string) {
 	return all
 }
 
-func (b *bucket) archive(want string) {
+// has demands that the catalog has taken an archive, and that nothing else is there.
+func (b *bucket) has(want string) {
 	b.Helper()
-	text, err := os.ReadFile(filepath.Join(b.o.Dir, "build-1.zip"))
-	if err != nil || string(text) != want || len(b.told) != 1 || b.told[0] != build || len(b.files()) != 1 {
-		b.Errorf("%q, %v; told of %v; files %v", text, err, b.told, b.files())
+	text, err := os.ReadFile(filepath.Join(b.o.Dir, b.taken))
+	if entries, _ := os.ReadDir(b.o.Dir); err != nil || string(text) != want || len(entries) != 1 || !strings.HasPrefix(b.taken, "build-1.") || !strings.HasSuffix(b.taken, ".zip") {
+		b.Errorf("%q, %v; the catalog has taken %q; there are %v", text, err, b.taken, entries)
 	}
+}
+
+// takes demands that a request is answered with 200.
+func (b *bucket) takes(method, path, text string, change func(*http.Request)) *httptest.ResponseRecorder {
+	b.Helper()
+	w := b.do(method, path, text, change)
+	if w.Code != 200 {
+		b.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	return w
 }
 
 const key = Path + "build-1.zip"
@@ -103,33 +134,47 @@ func hashed(text string) func(*http.Request) {
 
 func TestAnArchiveAtOnce(t *testing.T) {
 	b := open(t)
-	b.refuses("EntityTooLarge", "PUT", key, strings.Repeat("x", 31), nil)
+	b.refuses("EntityTooLarge", "PUT", key, strings.Repeat("x", sizeMax+1), nil)
 	b.refuses("XAmzContentSHA256Mismatch", "PUT", key, "other", hashed("zip"))
-	if all := b.files(); len(all) != 0 || len(b.told) != 0 {
-		t.Errorf("files %v, told of %v", all, b.told)
+	if all := b.files(); len(all) != 0 || b.taken != "" {
+		t.Errorf("files %v, taken %q", all, b.taken)
 	}
-	if w := b.do("PUT", key, "zip", hashed("zip")); w.Code != 200 || w.Header().Get("ETag") == "" {
-		t.Errorf("%d %s", w.Code, w.Body)
+	if w := b.takes("PUT", key, "zip", hashed("zip")); w.Header().Get("ETag") == "" {
+		t.Error("no ETag")
 	}
-	b.archive("zip")
+	b.has("zip")
 }
 
-// Another upload that began before the first one was complete does not replace it, and leaves nothing of a deleted build.
-func TestUploadsThatComeTooLate(t *testing.T) {
+// The catalog takes one archive of a build. Another upload that began before that does not replace it, and leaves nothing, nor does
+// one of a deleted build. The same upload may be repeated, because its answer may be lost.
+func TestTheCatalogTakesOneArchive(t *testing.T) {
 	b := open(t)
-	if w := b.do("PUT", Path+"build-1.zip", "first", nil); w.Code != 200 {
-		t.Fatal(w.Code, w.Body)
-	}
-	b.late = messages.Errorf(messages.Conflict, "it has its archive")
-	b.refuses("AccessDenied", "PUT", Path+"build-1.zip", "second", nil)
-	b.told = b.told[1:]
-	b.archive("first")
+	id := b.begin()
+	b.takes("PUT", key+"?partNumber=1&uploadId="+id, "parts", nil)
+	b.takes("PUT", key, "first", nil)
+	b.has("first") // no parts
+	b.refuses("AccessDenied", "PUT", key, "second", nil)
+	b.refuses("NoSuchUpload", "POST", key+"?uploadId="+id, list(1), nil)
+	b.refuses("AccessDenied", "PUT", key+"?partNumber=2&uploadId="+id, "parts", nil)
+	b.refuses("AccessDenied", "POST", key+"?uploads", "", nil)
+	b.takes("PUT", key, "first", nil)
+	b.has("first")
 	b = open(t)
-	b.late = messages.Errorf(messages.NotFound, "it is deleted")
-	b.refuses("AccessDenied", "PUT", Path+"build-1.zip", "first", nil)
+	b.lost = messages.Errorf(messages.NotFound, "it is deleted")
+	b.refuses("AccessDenied", "PUT", key, "first", nil)
 	if all := b.files(); len(all) != 0 {
 		t.Error(all)
 	}
+}
+
+// While the catalog has not taken an archive, another one can be uploaded.
+func TestAnArchiveThatTheCatalogHasNotTaken(t *testing.T) {
+	b := open(t)
+	b.lost = messages.Errorf(messages.Internal, "no leader")
+	b.refuses("ServiceUnavailable", "PUT", key, "v1", nil)
+	b.lost = nil
+	b.takes("PUT", key, "v2", nil)
+	b.has("v2")
 }
 
 func TestAnArchiveInChunks(t *testing.T) {
@@ -138,65 +183,7 @@ func TestAnArchiveInChunks(t *testing.T) {
 	if w := b.do("PUT", key+"?x-id=PutObject", "2\r\nzi\r\n1;chunk-signature=0a\r\np\r\n0\r\nx-amz-checksum-crc32:AAAA\r\n\r\n", chunked); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	b.archive("zip")
-}
-
-func (b *bucket) begin() string {
-	b.Helper()
-	w := b.do("POST", key+"?uploads", "", nil)
-	_, rest, _ := strings.Cut(w.Body.String(), "<UploadId>")
-	id, _, ok := strings.Cut(rest, "</UploadId>")
-	if w.Code != 200 || !ok {
-		b.Fatalf("%d %s", w.Code, w.Body)
-	}
-	return id
-}
-
-func list(numbers ...int) string {
-	text := "<CompleteMultipartUpload>"
-	for _, n := range numbers {
-		text += fmt.Sprintf("<Part><ETag>x</ETag><PartNumber>%d</PartNumber></Part>", n)
-	}
-	return text + "</CompleteMultipartUpload>"
-}
-
-func TestAnArchiveInParts(t *testing.T) {
-	b := open(t)
-	first := b.begin()
-	id := b.begin() // drops the first
-	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=1&uploadId="+first, "x", nil)
-	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=1&uploadId=../..", "x", nil)
-	for _, n := range []string{"0", "10001", "-1", "../x", ""} {
-		b.refuses("InvalidArgument", "PUT", key+"?partNumber="+n+"&uploadId="+id, "x", nil)
-	}
-	for n, text := range map[int]string{3: "cc", 1: strings.Repeat("a", 20)} {
-		if w := b.do("PUT", fmt.Sprintf("%s?partNumber=%d&uploadId=%s", key, n, id), text, hashed(text)); w.Code != 200 || w.Header().Get("ETag") == "" {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-	}
-	b.refuses("EntityTooLarge", "PUT", key+"?partNumber=2&uploadId="+id, strings.Repeat("b", 9), nil)
-	if w := b.do("PUT", key+"?partNumber=1&uploadId="+id, "aa", nil); w.Code != 200 { // again
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	b.refuses("InvalidPart", "POST", key+"?uploadId="+id, list(1, 2, 3), nil)
-	b.refuses("InvalidPartOrder", "POST", key+"?uploadId="+id, list(3, 1), nil)
-	b.refuses("MalformedXML", "POST", key+"?uploadId="+id, "<x>", nil)
-	b.refuses("MalformedXML", "POST", key+"?uploadId="+id, list(), nil)
-	if w := b.do("POST", key+"?uploadId="+id, list(1, 3), nil); w.Code != 200 {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	b.archive("aacc")
-	b = open(t)
-	id = b.begin()
-	if w := b.do("DELETE", key+"?uploadId="+id, "", nil); w.Code != http.StatusNoContent {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	b.refuses("NoSuchUpload", "POST", key+"?uploadId="+id, list(1), nil)
-	b.refuses("NoSuchUpload", "DELETE", key+"?uploadId="+id, "", nil)
-	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=1&uploadId="+id, "x", nil)
-	if all := b.files(); len(all) != 0 {
-		t.Error(all)
-	}
+	b.has("zip")
 }
 
 // blocked sends a part whose body has not come yet. It ends when the body is closed.
@@ -210,7 +197,7 @@ func (b *bucket) blocked(address, id string) (body io.Closer, answer chan *httpt
 	return to, answer
 }
 
-// No client can keep others out.
+// A client has 16 requests at the same time, and all have 64.
 func TestRequestsAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t)
@@ -251,72 +238,20 @@ func TestRequestsAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Of several requests that complete an upload, one makes the archive. The others write nothing.
-func TestCompletesAtTheSameTime(t *testing.T) {
-	b := open(t)
-	id := b.begin()
-	for n, text := range []string{"aa", "bb", "cc"} {
-		if w := b.do("PUT", fmt.Sprintf("%s?partNumber=%d&uploadId=%s", key, n+1, id), text, nil); w.Code != 200 {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-	}
-	parts := b.name(build, id)
-	mine, err := claim(parts) // as a request does that has come first
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.refuses("NoSuchUpload", "POST", key+"?uploadId="+id, list(1, 2, 3), nil)
-	b.refuses("NoSuchUpload", "PUT", key+"?partNumber=4&uploadId="+id, "dd", nil)
-	b.refuses("NoSuchUpload", "DELETE", key+"?uploadId="+id, "", nil)
-	if err := os.Rename(mine, parts); err != nil {
-		t.Fatal(err)
-	}
-	var work sync.WaitGroup
-	for range clientMax {
-		work.Go(func() {
-			w := b.do("POST", key+"?uploadId="+id, list(1, 2, 3), nil)
-			switch {
-			case w.Code == 200, strings.Contains(w.Body.String(), "<Code>NoSuchUpload</Code>"), strings.Contains(w.Body.String(), "<Code>InvalidPart</Code>"):
-			default:
-				t.Errorf("%d %s", w.Code, w.Body)
-			}
-		})
-	}
-	work.Wait()
-	b.told = slices.Compact(b.told) // those who find the archive tell the catalog again, which takes the first
-	b.archive("aabbcc")
-}
-
-// If the catalog does not answer, the client completes the upload again, as SDKs do after an error of the server.
-func TestACompleteIsRepeated(t *testing.T) {
-	b := open(t)
-	id := b.begin()
-	b.do("PUT", key+"?partNumber=1&uploadId="+id, "zip", nil)
-	b.late = messages.Errorf(messages.Internal, "no leader")
-	b.refuses("InternalError", "POST", key+"?uploadId="+id, list(1), nil)
-	b.late, b.told = nil, nil
-	if w := b.do("POST", key+"?uploadId="+id, list(1), nil); w.Code != 200 || !strings.Contains(w.Body.String(), "3-1") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	b.archive("zip")
-}
-
 // All that is uploaded is limited, too, whatever the builds are.
 func TestAllUploadsTogetherAreLimited(t *testing.T) {
 	b := open(t)
+	put := func(id messages.BuildID) string { return Path + messages.UploadKey(id) }
 	for i := range messages.BuildsTimes {
-		id := messages.BuildID(fmt.Sprint("build-", i))
-		if w := b.do("PUT", Path+messages.UploadKey(id), strings.Repeat("x", 30), b.as(id)); w.Code != 200 {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+		id := messages.BuildID(fmt.Sprint("build-", i+2))
+		b.takes("PUT", put(id), strings.Repeat("x", sizeMax), b.as(id))
 	}
-	b.refuses("QuotaExceeded", "PUT", Path+"build-more.zip", "x", b.as("build-more"))
-	if err := os.Remove(filepath.Join(b.o.Dir, "build-3.zip")); err != nil {
+	b.refuses("QuotaExceeded", "PUT", put("build-more"), "x", b.as("build-more"))
+	archives, _ := filepath.Glob(filepath.Join(b.o.Dir, "build-3.*.zip"))
+	if err := os.Remove(archives[0]); err != nil {
 		t.Fatal(err)
 	}
-	if w := b.do("PUT", Path+"build-more.zip", "x", b.as("build-more")); w.Code != 200 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	b.takes("PUT", put("build-more"), "x", b.as("build-more"))
 }
 
 func (b *bucket) as(id messages.BuildID) func(*http.Request) {
@@ -330,8 +265,8 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"zip", "5\r\nzi", "zz\r\nzip\r\n"} {
 		b.refuses("IncompleteBody", "PUT", key, text, streaming)
 	}
-	if all := b.files(); len(all) != 0 || len(b.told) != 0 {
-		t.Error(all, b.told)
+	if all := b.files(); len(all) != 0 || b.taken != "" {
+		t.Error(all, b.taken)
 	}
 }
 
@@ -354,29 +289,43 @@ func TestUploadsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d", method, w.Code)
 		}
 	}
-	b.awaits = errors.New("it is READY")
-	b.refuses("AccessDenied", "PUT", key, "zip", nil)
-	b.awaits = nil
-	if len(b.told) != 0 || len(b.files()) != 0 {
-		t.Errorf("told of %v, files %v", b.told, b.files())
+	for _, c := range []struct {
+		err  error
+		code string
+	}{
+		{messages.Errorf(messages.Conflict, "it is READY"), "AccessDenied"},
+		{&messages.FromNode{Refusal: messages.Errorf(messages.NotFound, "it is deleted")}, "AccessDenied"},
+		{messages.Errorf(messages.Unavailable, "the host is draining"), "ServiceUnavailable"}, // SDKs try again
+		{context.DeadlineExceeded, "ServiceUnavailable"},
+	} {
+		b.awaits, b.lost = c.err, c.err
+		b.refuses(c.code, "POST", key+"?uploads", "", nil)
+		b.refuses(c.code, "PUT", key+"?partNumber=1&uploadId=00112233445566778899aabbccddeeff", "x", nil)
+		b.refuses(c.code, "PUT", key, "zip", nil)
+	}
+	if all := b.files(); b.taken != "" || len(all) > 1 { // the catalog may have taken it, for all that the host knows
+		t.Errorf("taken %q, files %v", b.taken, all)
 	}
 }
 
-// What nobody has gone on with for a day is deleted.
+// What nobody has gone on with for a day is deleted, but no archives.
 func TestUploadsThatWereGivenUp(t *testing.T) {
 	b := open(t)
 	b.begin()
-	for _, name := range []string{b.name(build, "part-1"), b.Uploads.archive("build-3")} {
+	for _, name := range []string{b.name(build, "part-1"), b.archive("build-3", "x")} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.now = b.now.Add(25 * time.Hour)
-	if w := b.do("POST", Path+"build-2.zip?uploads", "", b.as("build-2")); w.Code != 200 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+	b.takes("POST", Path+"build-2.zip?uploads", "", b.as("build-2"))
+	var names []string
+	entries, err := os.ReadDir(b.o.Dir)
+	for _, e := range entries {
+		names = append(names, e.Name())
 	}
-	if entries, err := os.ReadDir(b.o.Dir); err != nil || len(entries) != 2 || !strings.HasPrefix(entries[0].Name(), "build-2.") || entries[1].Name() != "build-3.zip" {
-		t.Errorf("%v, %v", entries, err)
+	if err != nil || len(names) != 2 || !strings.HasPrefix(names[0], "build-2.upload-") || !slices.Equal(names[1:], []string{"build-3.x.zip"}) {
+		t.Errorf("%v, %v", names, err)
 	}
 }
 

@@ -104,10 +104,10 @@ func (c *Catalog) onUpdateBuild(m stage.Request[messages.UpdateBuild, *messages.
 
 func (c *Catalog) onBuildUploaded(m stage.Request[messages.BuildUploaded, stage.None]) {
 	c.changeBuild(m.Request.ID, func(_ *messages.Build, err error) { m.Reply(stage.None{}, err) }, func(b *messages.Build) error {
-		if !b.Awaits {
+		if !b.Awaits && b.Key != m.Request.Key {
 			return messages.Errorf(messages.Conflict, "build %s is %s, and takes no upload", b.ID, b.Status)
 		}
-		b.Awaits = false
+		b.Awaits, b.Key = false, m.Request.Key
 		return nil
 	})
 }
