@@ -65,6 +65,7 @@ const (
 	listMax   = 4 << 20 // bytes of the list of parts
 	bodyTime  = 15 * time.Minute
 	tellTime  = 30 * time.Second
+	entryMin  = 4096 // bytes that a file or folder counts at least, whatever is in it
 )
 
 // New returns Uploads, which the caller must close.
@@ -283,10 +284,10 @@ func body(r *http.Request) io.Reader {
 // used returns the bytes of all that is in the bucket.
 func (u *Uploads) used() (all int64, err error) {
 	err = filepath.WalkDir(u.o.Dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil {
 			var info fs.FileInfo
 			if info, err = d.Info(); err == nil {
-				all += info.Size()
+				all += max(info.Size(), entryMin)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) { // another request has removed it
@@ -300,6 +301,11 @@ func (u *Uploads) used() (all int64, err error) {
 // write writes the body of a request to a new file, of which it returns the name and the hash.
 func (u *Uploads) write(r *http.Request, id messages.BuildID, most int64) (name, hash string, err error) {
 	all, err := u.used()
+	if err == nil && all >= u.o.SizeMax*messages.BuildsTimes {
+		if err = u.forget(""); err == nil {
+			all, err = u.used()
+		}
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -400,10 +406,11 @@ func (u *Uploads) put(w http.ResponseWriter, r *http.Request, id messages.BuildI
 	return u.tell(id, archive)
 }
 
-// forget deletes what was begun of a build, and what nobody has gone on with for a day.
+// forget deletes what was begun of a build, if any is given, and what nobody has gone on with for a day.
 func (u *Uploads) forget(id messages.BuildID) error {
 	return u.remove(func(name string, changed time.Time) bool {
-		return !strings.HasSuffix(name, messages.UploadSuffix) && (strings.HasPrefix(name, string(id)+".") || u.o.Now().Sub(changed) > 24*time.Hour)
+		of, _, begun := strings.Cut(name, begunMark)
+		return begun && (of == string(id) || u.o.Now().Sub(changed) > 24*time.Hour)
 	})
 }
 

@@ -248,10 +248,23 @@ func TestAllUploadsTogetherAreLimited(t *testing.T) {
 	}
 	b.refuses("QuotaExceeded", "PUT", put("build-more"), "x", b.as("build-more"))
 	archives, _ := filepath.Glob(filepath.Join(b.o.Dir, "build-3.*.zip"))
-	if err := os.Remove(archives[0]); err != nil {
+	if err := os.Rename(archives[0], b.name("build-3", "part-1")); err != nil {
 		t.Fatal(err)
 	}
+	b.refuses("QuotaExceeded", "PUT", put("build-more"), "x", b.as("build-more"))
+	b.now = b.now.Add(25 * time.Hour) // what was begun is old enough to be deleted
 	b.takes("PUT", put("build-more"), "x", b.as("build-more"))
+}
+
+// Files and folders without bytes are limited, too.
+func TestEmptyFilesAreLimited(t *testing.T) {
+	b := open(t)
+	id := b.begin()
+	most := sizeMax*messages.BuildsTimes/entryMin - 1 // and two folders
+	for n := range most {
+		b.takes("PUT", fmt.Sprintf("%s?partNumber=%d&uploadId=%s", key, n+1, id), "", nil)
+	}
+	b.refuses("QuotaExceeded", "PUT", fmt.Sprintf("%s?partNumber=%d&uploadId=%s", key, most+1, id), "", nil)
 }
 
 func (b *bucket) as(id messages.BuildID) func(*http.Request) {
@@ -308,11 +321,11 @@ func TestUploadsAreRefused(t *testing.T) {
 	}
 }
 
-// What nobody has gone on with for a day is deleted, but no archives.
+// What nobody has gone on with for a day is deleted, but no archives, and nothing of the operator's.
 func TestUploadsThatWereGivenUp(t *testing.T) {
 	b := open(t)
 	b.begin()
-	for _, name := range []string{b.name(build, "part-1"), b.archive("build-3", "x")} {
+	for _, name := range []string{b.name(build, "part-1"), b.archive("build-3", "x"), filepath.Join(b.o.Dir, "notes")} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +337,7 @@ func TestUploadsThatWereGivenUp(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if err != nil || len(names) != 2 || !strings.HasPrefix(names[0], "build-2.upload-") || !slices.Equal(names[1:], []string{"build-3.x.zip"}) {
+	if err != nil || len(names) != 3 || !strings.HasPrefix(names[0], "build-2.upload-") || !slices.Equal(names[1:], []string{"build-3.x.zip", "notes"}) {
 		t.Errorf("%v, %v", names, err)
 	}
 }
