@@ -14,8 +14,8 @@ import (
 // Limits on the connections at the Server SDK's own address whose handshake is not accepted yet.
 const (
 	handshakesMax     = 1024
-	handshakesHeldMax = 2 * heldPerIPMax // accepted connections that wait for one of those places
-	handshakesHeldFor = 3 * time.Second  // SDKs wait for 2 to 20 s
+	handshakesHeldMax = 16_384          // accepted connections that wait for one of those places, three quarters of them from one address
+	handshakesHeldFor = 3 * time.Second // SDKs wait for 2 to 20 s
 	// handshakeTalk is how long what a connection says keeps it from being evicted as silent.
 	handshakeTalk = 4 * time.Second
 )
@@ -32,7 +32,7 @@ type processConns struct {
 
 func newProcessConns(l net.Listener, proxies transport.Proxies, count *counters.Set) *processConns {
 	return &processConns{Listener: l, proxies: proxies, admission: transport.NewAdmission(transport.AdmissionLimits{
-		PendingMax: handshakesMax, HeldMax: handshakesHeldMax, HeldPerIPMax: heldPerIPMax, HeldFor: handshakesHeldFor,
+		PendingMax: handshakesMax, HeldMax: handshakesHeldMax, HeldPerIPMax: handshakesHeldMax / 4 * 3, HeldFor: handshakesHeldFor,
 	}, count, time.Now)}
 }
 
