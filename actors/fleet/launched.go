@@ -22,12 +22,16 @@ func (gs *games) launchServers(f *messages.Fleet) {
 	if f.Server == nil || gs.launcher == nil {
 		return
 	}
+	ends := f.Status == messages.FleetDeleting || f.Status == messages.FleetTerminated || gs.drain.on
 	of := gs.gameServer(f)
-	if of == nil {
+	switch {
+	case of == nil && !ends:
 		return
+	case of == nil: // what runs may be of a time when this host could run it
+		of = f.Server
 	}
 	processes := make(map[string]int, len(f.Locations))
-	if f.Status != messages.FleetDeleting && f.Status != messages.FleetTerminated && !gs.drain.on {
+	if !ends {
 		for _, l := range f.Locations {
 			processes[l] = catalog.Capacity(f, l)
 		}
