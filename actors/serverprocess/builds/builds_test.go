@@ -330,6 +330,18 @@ func TestBuildsAfterARestart(t *testing.T) {
 		}
 		record.Digest = u.reported[0].Digest
 	}
+	// A digest that cannot be read is no reason to delete files.
+	digest := filepath.Join(dir, "build-1.digest")
+	if err := errors.Join(os.Rename(digest, digest+"x"), os.Mkdir(digest, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	f.Want(&record)
+	u.answer(t, "is a directory")
+	if err := errors.Join(os.Remove(digest), os.Rename(digest+"x", digest)); err != nil {
+		t.Fatal(err)
+	}
+	f.Want(&record)
+	u.answer(t, "")
 	// Other files than those of the record are deleted.
 	other := record
 	other.Bucket, other.Key, other.ID = "games", "arena.zip", "build-2"

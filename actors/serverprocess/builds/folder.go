@@ -214,12 +214,23 @@ type seal struct {
 func (s seal) String() string { return fmt.Sprintln(s.digest, s.size, s.taken, s.owner) }
 
 // sealOf reads the digest file of a build. It returns the zero seal if there is none that is complete.
-func (f *Folder) sealOf(id messages.BuildID) (s seal) {
-	text, _ := os.ReadFile(f.path(id) + digestSuffix)
-	if _, err := fmt.Sscan(string(text), &s.digest, &s.size, &s.taken, &s.owner); err != nil || s.String() != string(text) {
-		return seal{}
+func (f *Folder) sealOf(id messages.BuildID) (s seal, err error) {
+	text, err := os.ReadFile(f.path(id) + digestSuffix)
+	if err != nil {
+		return seal{}, unless(err, fs.ErrNotExist)
 	}
-	return s
+	if _, err := fmt.Sscan(string(text), &s.digest, &s.size, &s.taken, &s.owner); err != nil || s.String() != string(text) {
+		return seal{}, nil
+	}
+	return s, nil
+}
+
+// unless returns err, or nil if it is the one expected.
+func unless(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
 }
 
 func (f *Folder) owner() string {
@@ -231,13 +242,13 @@ func (f *Folder) owner() string {
 
 // intact reports whether the files of a build are here, as the catalog's record says, and belong to the owner. A host that
 // runs no processes leaves the files to whoever owns them, for the day when it does.
-func (f *Folder) intact(b *messages.Build) bool {
-	s := f.sealOf(b.ID)
-	if s.digest == "" || s.digest != b.Digest || s.size != b.Size || f.o.Owner != nil && s.owner != f.owner() {
-		return false
+func (f *Folder) intact(b *messages.Build) (bool, error) {
+	s, err := f.sealOf(b.ID)
+	if err != nil || s.digest == "" || s.digest != b.Digest || s.size != b.Size || f.o.Owner != nil && s.owner != f.owner() {
+		return false, err
 	}
-	_, err := os.Stat(f.path(b.ID))
-	return err == nil
+	_, err = os.Stat(f.path(b.ID))
+	return err == nil, unless(err, fs.ErrNotExist)
 }
 
 // write writes the digest file of a build whose files are durable, and makes it durable.
@@ -253,7 +264,8 @@ func (f *Folder) write(id messages.BuildID, s seal) error {
 // unpacked returns how many counted bytes the unpacked builds have.
 func (f *Folder) unpacked() (all int64) {
 	for id := range f.found() {
-		all += f.sealOf(id).taken
+		s, _ := f.sealOf(id) // want says what is wrong with it
+		all += s.taken
 	}
 	return all
 }
@@ -261,7 +273,13 @@ func (f *Folder) unpacked() (all int64) {
 // want makes the folder of a build. The catalog's record says whether another host has unpacked it, and what it found.
 func (f *Folder) want(b *messages.Build) {
 	f.wanted[b.ID] = true
-	if f.intact(b) {
+	there, err := f.intact(b)
+	if err != nil && b.Digest != "" { // of the disk, or too many open files: what is there may be good
+		f.o.Log.Error().Err(err).Str("build_id", string(b.ID)).Msg("the files of a build cannot be checked")
+		f.o.Tell(Unpacked{b.ID, why(err)})
+		return
+	}
+	if there {
 		f.o.Tell(Unpacked{Build: b.ID})
 		return
 	}
@@ -344,6 +362,11 @@ func (f *Folder) unpack(b *messages.Build) (s seal, err error) {
 		return s, err
 	}
 	defer root.Close()
+	dir, err := root.Open(".") // before all writes: it is told of what of them fails
+	if err != nil {
+		return s, err
+	}
+	defer dir.Close()
 	w := newWriter(root, f.o.Owner, f.o.Limits, f.ctx.Done())
 	if all := w.limits.UnpackedMax * messages.BuildsTimes; all-f.unpacked() < w.most {
 		w.most, w.over = all-f.unpacked(), fmt.Errorf("the builds of this host have more than %d bytes together: delete some, and create this build again", all)
@@ -354,7 +377,7 @@ func (f *Folder) unpack(b *messages.Build) (s seal, err error) {
 	if err := w.own("."); err != nil {
 		return s, err
 	}
-	return seal{w.digest(), w.total, w.taken, f.owner()}, w.sync()
+	return seal{w.digest(), w.total, w.taken, f.owner()}, w.sync(dir)
 }
 
 // fill writes what a storage location names.

@@ -11,7 +11,7 @@ import (
 func syncFile(f *os.File) error { return f.Sync() }
 
 // sync makes the names of all files and folders durable. The files are.
-func (w *writer) sync() error {
+func (w *writer) sync(*os.File) error {
 	for _, name := range append(w.made, ".") {
 		if err := syncFolder(w.root.Open(filepath.FromSlash(name))); err != nil {
 			return err
