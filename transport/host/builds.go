@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -75,7 +76,13 @@ func (h *Host) uploads(c *Config, key []byte, log zerolog.Logger) (serve func(ht
 			return err
 		},
 		Uploaded: func(ctx context.Context, id messages.BuildID, name string) error {
-			return messages.Run(ctx, h.Doer(), messages.BuildUploaded{ID: id, Key: name})
+			err := messages.Run(ctx, h.Doer(), messages.BuildUploaded{ID: id, Key: name})
+			if errors.Is(err, &messages.Error{Code: messages.Conflict}) { // another archive is that of the build, or its record is damaged
+				if _, unread := messages.Do(ctx, h.Doer(), messages.BuildQuery{ID: id}); unread != nil {
+					return messages.Errorf(messages.Unavailable, "%v", unread)
+				}
+			}
+			return err
 		},
 	})
 	h.bucket = u

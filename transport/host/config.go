@@ -289,7 +289,8 @@ type Node struct {
 // Builds configures builds: game servers that callers of the service API run in fleets of their own.
 type Builds struct {
 	// Storage is a folder whose folders are the buckets of CreateBuild: Bucket is the name of one, and Key the path of a
-	// zip archive or a folder in it. All hosts of a cluster need the same content there. If it is empty, there are no
+	// zip archive or a folder in it. All hosts of a cluster need the same content there. No other host or cluster may
+	// have the same folder, because uploads to it that this one does not know are deleted. If it is empty, there are no
 	// builds.
 	Storage string `config:"storage"`
 	// Dir is the folder into which builds are unpacked. If it is empty, it is builds in the folder of store.path, or a

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"troupe/messages"
 )
@@ -27,7 +28,9 @@ func (u *Uploads) begin(id messages.BuildID) (any, error) {
 	return &begun{Bucket: messages.UploadsBucket, Key: messages.UploadKey(id), UploadId: upload}, os.Mkdir(u.name(id, upload), 0o700)
 }
 
-func partName(n int) string { return fmt.Sprintf("%05d", n) }
+// partName returns the name of the file of a part. Parts of other bytes have other names, so the name of an archive, which is
+// made of theirs, says what it has.
+func partName(n int, tag string) string { return fmt.Sprintf("%05d.%s", n, strings.Trim(tag, `"`)) }
 
 // part takes one part.
 func (u *Uploads) part(w http.ResponseWriter, r *http.Request, id messages.BuildID, parts string, n int) error {
@@ -37,7 +40,7 @@ func (u *Uploads) part(w http.ResponseWriter, r *http.Request, id messages.Build
 		return err
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.Name() != partName(n) {
+		if info, err := e.Info(); err == nil && !strings.HasPrefix(e.Name(), partName(n, "")) {
 			total += info.Size()
 		}
 	}
@@ -48,9 +51,15 @@ func (u *Uploads) part(w http.ResponseWriter, r *http.Request, id messages.Build
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(file, filepath.Join(parts, partName(n))); err != nil {
+	name := partName(n, etag(hash))
+	if err := os.Rename(file, filepath.Join(parts, name)); err != nil {
 		_ = os.Remove(file)
 		return err
+	}
+	for _, e := range entries {
+		if e.Name() != name && strings.HasPrefix(e.Name(), partName(n, "")) {
+			_ = os.Remove(filepath.Join(parts, e.Name()))
+		}
 	}
 	w.Header().Set("ETag", etag(hash))
 	return nil
@@ -65,14 +74,19 @@ func (u *Uploads) complete(r *http.Request, upload string, id messages.BuildID) 
 	}
 	hash := sha256.Sum256(fmt.Append(nil, upload, list.Part))
 	archive := u.archive(id, hex.EncodeToString(hash[:]))
-	leave, err := u.join(r.Context(), archive)
+	leave, err := u.join(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	if !exists(archive) {
-		file, err := u.whole(u.name(id, upload), id, &list)
-		if err := publish(file, err, archive); err != nil {
+		err := u.awaits(r.Context(), id)
+		if err == nil {
+			var file string
+			file, err = u.whole(u.name(id, upload), id, &list)
+			err = publish(file, err, archive)
+		}
+		if err != nil && !exists(archive) { // another host may have made it meanwhile
 			return nil, err
 		}
 	}
@@ -82,20 +96,20 @@ func (u *Uploads) complete(r *http.Request, upload string, id messages.BuildID) 
 	return &completed{Bucket: messages.UploadsBucket, Key: messages.UploadKey(id), ETag: fmt.Sprintf(`"%x-%d"`, hash[:16], len(list.Part))}, nil
 }
 
-// join waits until no other request of this host makes an archive, of which it makes this one the only maker until leave is
+// join waits until no other request of this host makes an archive of a build, and makes this one the only one until leave is
 // called.
-func (u *Uploads) join(ctx context.Context, archive string) (leave func(), err error) {
+func (u *Uploads) join(ctx context.Context, id messages.BuildID) (leave func(), err error) {
 	for {
 		u.mu.Lock()
-		other, ends := u.joining[archive], make(chan struct{})
+		other, ends := u.joining[id], make(chan struct{})
 		if other == nil {
-			u.joining[archive] = ends
+			u.joining[id] = ends
 		}
 		u.mu.Unlock()
 		if other == nil {
 			return func() {
 				u.mu.Lock()
-				delete(u.joining, archive)
+				delete(u.joining, id)
 				u.mu.Unlock()
 				close(ends)
 			}, nil
@@ -119,13 +133,19 @@ func (u *Uploads) whole(parts string, id messages.BuildID, list *partList) (name
 			return "", refuse(http.StatusBadRequest, "InvalidPartOrder", "the parts are not in their order")
 		}
 		last = p.PartNumber
-		info, err := os.Stat(filepath.Join(parts, partName(p.PartNumber)))
+		if raw, err := hex.DecodeString(strings.Trim(p.ETag, `"`)); err != nil || len(raw) != 16 {
+			return "", refuse(http.StatusBadRequest, "InvalidPart", "part %d has another ETag", p.PartNumber)
+		}
+		info, err := os.Stat(filepath.Join(parts, partName(p.PartNumber, p.ETag)))
 		if err != nil {
-			return "", refuse(http.StatusBadRequest, "InvalidPart", "part %d is not there", p.PartNumber)
+			return "", refuse(http.StatusBadRequest, "InvalidPart", "part %d is not there, or has another ETag", p.PartNumber)
 		}
 		if total += info.Size(); total > u.o.SizeMax {
 			return "", refuse(http.StatusBadRequest, "EntityTooLarge", "there are more than %d bytes", u.o.SizeMax)
 		}
+	}
+	if err := u.room(total); err != nil {
+		return "", err
 	}
 	to, err := os.CreateTemp(u.o.Dir, filepath.Base(u.name(id, "whole-")))
 	if err != nil {
@@ -133,7 +153,7 @@ func (u *Uploads) whole(parts string, id messages.BuildID, list *partList) (name
 	}
 	for _, p := range list.Part {
 		if err = u.ctx.Err(); err == nil {
-			err = appendTo(to, filepath.Join(parts, partName(p.PartNumber)))
+			err = appendTo(to, filepath.Join(parts, partName(p.PartNumber, p.ETag)))
 		}
 		if err != nil {
 			break

@@ -2,6 +2,7 @@ package uploads
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -30,12 +31,22 @@ func (b *bucket) begin() string {
 	return id
 }
 
+// list returns a list of parts, of which the first is aa, the second bb, and so on.
 func list(numbers ...int) string {
-	text := "<CompleteMultipartUpload>"
+	text := ""
 	for _, n := range numbers {
-		text += fmt.Sprintf("<Part><ETag>x</ETag><PartNumber>%d</PartNumber></Part>", n)
+		text += listedAs(n, strings.Repeat(string(rune('a'+n-1)), 2))
 	}
-	return text + "</CompleteMultipartUpload>"
+	return listOf(text)
+}
+
+func listOf(parts string) string {
+	return "<CompleteMultipartUpload>" + parts + "</CompleteMultipartUpload>"
+}
+
+func listedAs(n int, part string) string {
+	hash := sha256.Sum256([]byte(part))
+	return fmt.Sprintf("<Part><ETag>&quot;%x&quot;</ETag><PartNumber>%d</PartNumber></Part>", hash[:16], n)
 }
 
 func TestAnArchiveInParts(t *testing.T) {
@@ -101,7 +112,7 @@ func TestCompletesAtTheSameTime(t *testing.T) {
 	}
 	work.Wait()
 	b.has("aabbcc")
-	b.refuses("NoSuchUpload", "POST", path, list(1, 2), nil)
+	b.refuses("AccessDenied", "POST", path, list(1, 2), nil)
 	b.refuses("NoSuchUpload", "DELETE", path, "", nil)
 	b.has("aabbcc")
 }
@@ -239,4 +250,69 @@ func TestACompleteIsRepeated(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An archive has the bytes that the list of its parts names, also if a part is sent again after a request that was not answered.
+func TestAPartThatIsSentAgain(t *testing.T) {
+	b := open(t)
+	path := b.parts()
+	b.lost = messages.Errorf(messages.Internal, "no leader")
+	b.refuses("ServiceUnavailable", "POST", path, list(1, 2, 3), nil)
+	b.lost = nil
+	b.takes("PUT", strings.Replace(path, "?", "?partNumber=2&", 1), "aa", nil)
+	b.takes("POST", path, listOf(listedAs(1, "aa")+listedAs(2, "aa")+listedAs(3, "cc")), nil)
+	b.has("aaaacc")
+}
+
+// Archives of other parts of one upload take no more room than there is.
+func TestArchivesThatTheCatalogHasNotTakenAreLimited(t *testing.T) {
+	b := open(t)
+	id := b.begin()
+	part := strings.Repeat("a", 2*third/10)
+	for n := range 10 {
+		b.takes("PUT", fmt.Sprintf("%s?partNumber=%d&uploadId=%s", key, n+1, id), part, nil)
+	}
+	b.lost = messages.Errorf(messages.Internal, "no leader")
+	for set := 1023; ; set-- {
+		if set == 0 {
+			t.Fatal("1,023 archives were made")
+		}
+		text := ""
+		for n := range 10 {
+			if set&(1<<n) != 0 {
+				text += listedAs(n+1, part)
+			}
+		}
+		w := b.do("POST", key+"?uploadId="+id, listOf(text), nil)
+		if strings.Contains(w.Body.String(), "QuotaExceeded") {
+			break
+		}
+		if w.Code != http.StatusServiceUnavailable {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	if all, err := b.used(); err != nil || all > b.o.SizeMax*messages.BuildsTimes {
+		t.Errorf("%d bytes, %v", all, err)
+	}
+}
+
+// A catalog that does not answer keeps a request for a limited time, and not after the end of the host.
+func TestTheCatalogDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t)
+		b.o.Awaits = func(ctx context.Context, _ messages.BuildID) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		began := time.Now()
+		b.refuses("ServiceUnavailable", "POST", key+"?uploads", "", nil)
+		if d := time.Since(began); d != tellTime {
+			t.Errorf("after %v", d)
+		}
+		time.AfterFunc(time.Second, b.Close)
+		b.refuses("ServiceUnavailable", "POST", key+"?uploads", "", nil)
+		if d := time.Since(began); d != tellTime+time.Second {
+			t.Errorf("after %v", d)
+		}
+	})
 }

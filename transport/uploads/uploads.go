@@ -48,10 +48,10 @@ type Uploads struct {
 
 	// Guarded by mu.
 	mu      sync.Mutex
-	busy    map[string]int           // requests by the address of the client
-	all     int                      // requests of all clients
-	joining map[string]chan struct{} // archives that are being made of parts; closed when that ends
-	work    sync.WaitGroup           // has the requests of all clients; Add is guarded by mu, Wait is not
+	busy    map[string]int                     // requests by the address of the client
+	all     int                                // requests of all clients
+	joining map[messages.BuildID]chan struct{} // archives that are being made of parts; closed when that ends
+	work    sync.WaitGroup                     // has the requests of all clients; Add is guarded by mu, Wait is not
 }
 
 // Path is where a client with the host's address as its endpoint finds the bucket.
@@ -70,7 +70,7 @@ const (
 
 // New returns Uploads, which the caller must close.
 func New(o Options) *Uploads {
-	u := &Uploads{o: o, busy: make(map[string]int), joining: make(map[string]chan struct{})}
+	u := &Uploads{o: o, busy: make(map[string]int), joining: make(map[messages.BuildID]chan struct{})}
 	u.ctx, u.end = context.WithCancel(context.Background())
 	return u
 }
@@ -136,7 +136,11 @@ type (
 	}
 	partList struct {
 		XMLName xml.Name `xml:"CompleteMultipartUpload"`
-		Part    []struct{ PartNumber int }
+		Part    []listed
+	}
+	listed struct {
+		PartNumber int
+		ETag       string
 	}
 )
 
@@ -156,7 +160,7 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request) (answer any, err
 		return nil, refuse(http.StatusBadRequest, "InvalidURI", "the query cannot be read")
 	}
 	if r.Method == http.MethodPost && q.Has("uploads") || q.Has("partNumber") { // otherwise the whole is here soon, and maybe again
-		if err := u.refusalOf(u.o.Awaits(r.Context(), id)); err != nil {
+		if err := u.awaits(r.Context(), id); err != nil {
 			return nil, err
 		}
 	}
@@ -194,6 +198,14 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request) (answer any, err
 		return nil, u.put(w, r, id)
 	}
 	return nil, refuse(http.StatusNotImplemented, "NotImplemented", "only uploads are available here")
+}
+
+// awaits returns nil if the catalog says that a build takes an upload.
+func (u *Uploads) awaits(ctx context.Context, id messages.BuildID) error {
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	defer context.AfterFunc(u.ctx, cancel)()
+	return u.refusalOf(u.o.Awaits(ctx, id))
 }
 
 // enter counts a request until leave is called.
@@ -287,7 +299,10 @@ func (u *Uploads) used() (all int64, err error) {
 		if err == nil {
 			var info fs.FileInfo
 			if info, err = d.Info(); err == nil {
-				all += max(info.Size(), entryMin)
+				all += entryMin
+				if !d.IsDir() {
+					all += max(info.Size()-entryMin, 0)
+				}
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) { // another request has removed it
@@ -298,19 +313,28 @@ func (u *Uploads) used() (all int64, err error) {
 	return all, err
 }
 
-// write writes the body of a request to a new file, of which it returns the name and the hash.
-func (u *Uploads) write(r *http.Request, id messages.BuildID, most int64) (name, hash string, err error) {
-	all, err := u.used()
-	if err == nil && all >= u.o.SizeMax*messages.BuildsTimes {
-		if err = u.forget(""); err == nil {
-			all, err = u.used()
+// room returns nil if there is room for more bytes. Before it refuses, it deletes uploads that were given up.
+func (u *Uploads) room(more int64) error {
+	allMax := u.o.SizeMax * messages.BuildsTimes
+	for _, last := range []bool{false, true} {
+		switch all, err := u.used(); {
+		case err != nil:
+			return err
+		case all+more < allMax:
+			return nil
+		case !last:
+			if err := u.forget(""); err != nil {
+				return err
+			}
 		}
 	}
-	if err != nil {
+	return refuse(http.StatusForbidden, "QuotaExceeded", "all uploads have more than %d bytes together: delete builds", allMax)
+}
+
+// write writes the body of a request to a new file, of which it returns the name and the hash.
+func (u *Uploads) write(r *http.Request, id messages.BuildID, most int64) (name, hash string, err error) {
+	if err := u.room(0); err != nil {
 		return "", "", err
-	}
-	if allMax := u.o.SizeMax * messages.BuildsTimes; all >= allMax {
-		return "", "", refuse(http.StatusForbidden, "QuotaExceeded", "all uploads have more than %d bytes together: delete builds", allMax)
 	}
 	to, err := os.CreateTemp(u.o.Dir, filepath.Base(u.name(id, "part-")))
 	if err != nil {

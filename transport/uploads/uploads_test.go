@@ -154,7 +154,7 @@ func TestTheCatalogTakesOneArchive(t *testing.T) {
 	b.takes("PUT", key, "first", nil)
 	b.has("first") // no parts
 	b.refuses("AccessDenied", "PUT", key, "second", nil)
-	b.refuses("NoSuchUpload", "POST", key+"?uploadId="+id, list(1), nil)
+	b.refuses("AccessDenied", "POST", key+"?uploadId="+id, list(1), nil)
 	b.refuses("AccessDenied", "PUT", key+"?partNumber=2&uploadId="+id, "parts", nil)
 	b.refuses("AccessDenied", "POST", key+"?uploads", "", nil)
 	b.takes("PUT", key, "first", nil)
@@ -347,14 +347,14 @@ func FuzzUpload(f *testing.F) {
 	f.Add("PUT", "", "zip", "")
 	f.Add("POST", "uploads", "", "")
 	f.Add("PUT", "partNumber=1&uploadId=00112233445566778899aabbccddeeff", "zip", "STREAMING-X")
-	f.Add("POST", "uploadId=00112233445566778899aabbccddeeff", "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber></Part></CompleteMultipartUpload>", "")
+	f.Add("POST", "uploadId=00112233445566778899aabbccddeeff", "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>00000000000000000000000000000001</ETag></Part></CompleteMultipartUpload>", "")
 	f.Fuzz(func(t *testing.T, method, query, text, hash string) {
 		b := open(t)
 		parts := b.name(build, "00112233445566778899aabbccddeeff")
 		if err := os.MkdirAll(parts, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(parts, partName(1)), []byte("part"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(parts, partName(1, fmt.Sprintf("%032x", 1))), []byte("part"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r := httptest.NewRequest("PUT", key, strings.NewReader(text))
