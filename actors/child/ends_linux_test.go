@@ -109,6 +109,29 @@ func TestAChildIsMarkedWhenItStarts(t *testing.T) {
 	await(t, "its end", func() bool { return !tag.search(0).any() })
 }
 
+// A child with a mark of another kind does not start while this process has one, which it would inherit.
+func TestAChildInheritsNoMarkOfAnother(t *testing.T) {
+	ended := make(chan error)
+	_ = startMarked(newTag(false), 5, func() error {
+		go func() {
+			ended <- startMarked(newTag(true), 1, func() error {
+				var own unix.Rlimit
+				if err := unix.Getrlimit(unix.RLIMIT_LOCKS, &own); err != nil || own.Cur != own.Max {
+					return fmt.Errorf("%v, %+v", err, own)
+				}
+				return nil
+			})
+		}()
+		for range 1000 {
+			runtime.Gosched()
+		}
+		return nil
+	})
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // A process that always starts another one and ends is never lost, and can be killed.
 func TestAProcessThatForksAndEndsDoesNotEscape(t *testing.T) {
 	dir := t.TempDir()
