@@ -43,10 +43,10 @@ func attributes(s *Start, t Tag, serial int) *syscall.SysProcAttr {
 func tame(pid int, l Limits, t Tag, serial int) {
 	tameOne(pid, l, t, serial)
 	// What it has started meanwhile has not inherited that.
-	for at, todo := 0, []int{pid}; at < len(todo) && len(todo) < tameMax; at++ {
-		for _, p := range childrenOf(todo[at]) {
+	for at, found := 0, []int{pid}; at < len(found) && len(found) < tameMax; at++ {
+		for _, p := range childrenOf(found[at]) {
 			tameOne(p, l, t, serial)
-			todo = append(todo, p)
+			found = append(found, p)
 		}
 	}
 }

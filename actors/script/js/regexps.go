@@ -231,11 +231,11 @@ func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Va
 // built-ins.
 func (h *Handler) endIfInterrupted() {
 	if h.interrupted.Load() {
-		h.value(nothingToDo())
+		h.value(noScript())
 	}
 }
 
-var nothingToDo = snippet("0")
+var noScript = snippet("0")
 
 // nothing reports whether v is the result of a method that found no match.
 func nothing(v, text goja.Value) bool {
